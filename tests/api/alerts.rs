@@ -41,9 +41,9 @@ type Keywords = (String, Option<String>, String, Option<String>, Option<String>)
 async fn rows(t: &Test) -> Vec<String> {
     type Times = (TsCodec, Option<TsCodec>, Option<TsCodec>, TsCodec);
     let text = "SELECT alertname, severity, status, summary, receiver FROM alert_history ORDER BY id";
-    let words: Vec<Keywords> = Q::new(text).all(&t.app.db).await.unwrap();
+    let words: Vec<Keywords> = Q::new(text).all(&t.app.platform.db).await.unwrap();
     let text = "SELECT starts_at, ends_at, expires_at, created_at FROM alert_history ORDER BY id";
-    let times: Vec<Times> = Q::new(text).all(&t.app.db).await.unwrap();
+    let times: Vec<Times> = Q::new(text).all(&t.app.platform.db).await.unwrap();
     let or_none = |t: Option<TsCodec>| t.map_or("-".to_owned(), |t| seconds(t.0).to_string());
     let lines = words.into_iter().zip(times).map(|((name, severity, status, summary, receiver), times)| {
         let severity = severity.unwrap_or_else(|| "-".to_owned());
@@ -60,12 +60,12 @@ async fn rows(t: &Test) -> Vec<String> {
 
 /// Waits for the history that is written after the answer.
 pub(crate) async fn written(t: &Test) {
-    eventually("the history is written", async || alerting::is_history_written(&t.app)).await;
+    eventually("the history is written", async || alerting::is_history_written(&t.app.alerts)).await;
 }
 
 /// The figures kept of an organization, and what counting its rows says.
 async fn figures(t: &Test, organization: OrgId) -> [u64; 3] {
-    let count = async |text: &str| Q::new(text).bind(organization).count(&t.app.db).await.unwrap();
+    let count = async |text: &str| Q::new(text).bind(organization).count(&t.app.platform.db).await.unwrap();
     [
         count("SELECT history FROM alert_totals WHERE organization_id = ?").await,
         count("SELECT CAST(SUM(resolved) AS BIGINT) FROM alert_history_days WHERE organization_id = ?").await,

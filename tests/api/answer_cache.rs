@@ -63,7 +63,7 @@ pub async fn is_true(processes: &[&Test], who: &Persona, after: &str) {
 async fn is_same(processes: &[&Test], who: &Persona, paths: &[&str], after: &str) {
     for t in processes {
         let kept = ask(t, who, paths).await;
-        t.app.answers.forget();
+        t.app.platform.answers.forget();
         assert_eq!(kept, ask(t, who, paths).await, "after {after}");
     }
 }
@@ -132,7 +132,7 @@ api_test!(every_change_of_figures_and_every_sign_in_shows_at_once_in_every_proce
                 for path in &stats {
                     answers.push(t.get(path).bearer(&owner.token).send().await.expect(200).data());
                 }
-                t.app.answers.forget();
+                t.app.platform.answers.forget();
             }
             assert_eq!(both[0], both[1], "after {after}");
         }
@@ -225,9 +225,9 @@ api_test!(a_consent_given_while_a_list_is_asked_for_shows_no_longer_than_it_last
         found["can_be_impersonated"].as_bool().unwrap()
     };
     let mut tx = t.begin_apart().await;
-    let (now, life) = (t.app.now(), Duration::from_secs(60));
+    let (now, life) = (t.app.platform.now(), Duration::from_secs(60));
     let consent = Consent {
-        id: t.app.fresh(),
+        id: t.app.platform.fresh(),
         user_id: target.id,
         expires_at: now.plus(life),
         max_duration_minutes: 1,

@@ -71,7 +71,10 @@ api_test!(a_key_is_made_used_and_ended, |t| async move {
 
     roles(&t, token).from("192.0.2.7").send().await.expect_message(200, "roles retrieved successfully");
     let used = keys(&t, &owner).await.remove(0);
-    assert_eq!((&used["last_used_at"], &used["last_used_ip"]), (&json!(t.app.now()), &json!("192.0.2.7")));
+    assert_eq!(
+        (&used["last_used_at"], &used["last_used_ip"]),
+        (&json!(t.app.platform.now()), &json!("192.0.2.7"))
+    );
 
     let id = key["id"].as_str().unwrap();
     t.advance(MINUTE);
@@ -102,8 +105,8 @@ api_test!(a_key_is_made_used_and_ended, |t| async move {
 api_test!(a_key_of_another_organization_has_the_other_prefix, |t| async move {
     let tree = t.tree().await;
     let user = t.user(tree.reseller, &["admin"]).await;
-    let hash = bailiwick_identity::passwords::hash(&t.app, OWNER_PASSWORD).await.unwrap();
-    let mut tx = t.app.db.begin().await.unwrap();
+    let hash = bailiwick_identity::passwords::hash(&t.app.identity, OWNER_PASSWORD).await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     bailiwick_store::identities::set_password(&mut tx, user.id, &hash, None).await.unwrap();
     tx.commit().await.unwrap();
     let (_, token) = made(&t, &user, "write").await;
@@ -148,7 +151,7 @@ api_test!(a_key_lives_as_long_as_asked, |t| async move {
         let mut body = wanted("x", "read");
         body["expires_in_days"] = json!(days);
         let data = create(&t, &owner, body).await.expect(201).data();
-        let expires = t.app.now().plus(Duration::from_secs(expected * 86_400));
+        let expires = t.app.platform.now().plus(Duration::from_secs(expected * 86_400));
         assert_eq!(data["expires_at"], json!(expires));
     }
 });

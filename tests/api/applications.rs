@@ -43,10 +43,10 @@ pub async fn unassign(t: &Test, who: &Persona, id: &str) -> Reply {
 /// A document is accepted and worked on.
 pub async fn send(t: &Test, s: &Seeded, body: impl Into<Vec<u8>>) {
     t.post("/systems/inventory").basic(&s.key, &s.secret).body(body.into()).send().await.expect(202);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     // Where there is another process it may have taken the document and be at it still.
     let waiting = "SELECT CAST(COUNT(*) AS BIGINT) FROM inventory_queue";
-    let is_used = async || Q::new(waiting).count(&t.app.db).await.unwrap() == 0;
+    let is_used = async || Q::new(waiting).count(&t.app.platform.db).await.unwrap() == 0;
     bailiwick_testkit::eventually("the document is used", is_used).await;
 }
 
@@ -84,8 +84,8 @@ pub async fn figures_are_true(t: &Test) {
          AND s.deleted_at IS NULL";
     let from = "FROM applications a JOIN systems s ON s.id = a.system_id";
     let same = async |kept: &str, counted: String| {
-        let kept: Vec<(String, i64, i64)> = Q::new(kept).all(&t.app.db).await.unwrap();
-        let counted: Vec<(String, i64, i64)> = Q::new(&counted).all(&t.app.db).await.unwrap();
+        let kept: Vec<(String, i64, i64)> = Q::new(kept).all(&t.app.platform.db).await.unwrap();
+        let counted: Vec<(String, i64, i64)> = Q::new(&counted).all(&t.app.platform.db).await.unwrap();
         assert_eq!(kept, counted);
     };
     let hex = |column: &str| format!("[[CAST({column} AS text)||hex({column})]]");

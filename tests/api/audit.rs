@@ -57,7 +57,7 @@ impl Run<'_> {
         assert_eq!(row.actor_user_id, Some(self.who.id), "{operation}");
         assert_eq!(row.actor_organization_id, Some(self.who.org), "{operation}");
         assert_eq!(row.acting_for_user_id, None, "{operation}");
-        assert_eq!(row.at, self.t.app.now(), "{operation}");
+        assert_eq!(row.at, self.t.app.platform.now(), "{operation}");
         let data = reply.data();
         // The id in the answer to a test message is the id of the message.
         let own_id = data["id"].as_str().filter(|_| operation != "testEventSubscription");
@@ -70,7 +70,7 @@ impl Run<'_> {
 
     async fn only_row(&self, request: &str) -> Recorded {
         let filter = Filter { request_id: Some(request.to_owned()), ..Filter::default() };
-        let mut rows = audit::page(&self.t.app.db, &filter, None, 10).await.unwrap();
+        let mut rows = audit::page(&self.t.app.platform.db, &filter, None, 10).await.unwrap();
         assert_eq!(rows.len(), 1, "{request}: {rows:?}");
         rows.remove(0)
     }
@@ -159,7 +159,7 @@ async fn event_subscriptions(run: &mut Run<'_>) {
     let rotated = run.step("rotateEventSubscriptionSecret", rotate, "event_subscription.rotate_secret").await;
     run.secrets.push(secret(&rotated));
     run.step("testEventSubscription", t.post(&at("test")), "event_subscription.test").await;
-    let replay = t.post(&at("replay")).json(json!({"since": t.app.now().to_string()}));
+    let replay = t.post(&at("replay")).json(json!({"since": t.app.platform.now().to_string()}));
     run.step("replayEvents", replay, "event_subscription.replay").await;
     run.step("deleteEventSubscription", t.delete(&path), "event_subscription.delete").await;
 }
@@ -217,7 +217,7 @@ api_test!(every_change_leaves_one_row_and_no_row_holds_a_secret, |s| settings(s)
         let is_known = run.done.contains(name) || UNRECORDED.contains(&name) || is_elsewhere;
         assert!(is_known, "{route:?} ({name}) has no step here: prove its audit row");
     }
-    let all = audit::page(&t.app.db, &Filter::default(), None, 1_000).await.unwrap();
+    let all = audit::page(&t.app.platform.db, &Filter::default(), None, 1_000).await.unwrap();
     assert!(all.len() > run.done.len());
     for row in all {
         let text = format!("{:?} {:?} {:?}", row.before, row.after, row.request_id);
@@ -240,7 +240,7 @@ api_test!(a_refused_change_leaves_no_row, |t| async move {
         call.bearer(&owner.token).header("x-request-id", "refused").send().await.expect(status);
     }
     let filter = Filter { request_id: Some("refused".to_owned()), ..Filter::default() };
-    assert_eq!(audit::page(&t.app.db, &filter, None, 10).await.unwrap(), []);
+    assert_eq!(audit::page(&t.app.platform.db, &filter, None, 10).await.unwrap(), []);
 });
 
 api_test!(pages_of_the_log_neither_repeat_nor_lose_a_row, |t| async move {
@@ -250,11 +250,11 @@ api_test!(pages_of_the_log_neither_repeat_nor_lose_a_row, |t| async move {
         t.post("/api/customers").bearer(&owner.token).json(body).send().await.expect(201);
     }
     let filter = Filter { action: Some("customer.".to_owned()), ..Filter::default() };
-    let all = audit::page(&t.app.db, &filter, None, 100).await.unwrap();
+    let all = audit::page(&t.app.platform.db, &filter, None, 100).await.unwrap();
     assert_eq!(all.len(), 7);
     let (mut paged, mut after) = (Vec::new(), None);
     loop {
-        let page = audit::page(&t.app.db, &filter, after, 3).await.unwrap();
+        let page = audit::page(&t.app.platform.db, &filter, after, 3).await.unwrap();
         let Some(last) = page.last() else { break };
         after = Some((last.at, last.id));
         paged.extend(page);

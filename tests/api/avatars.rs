@@ -206,7 +206,7 @@ api_test!(a_picture_is_hidden_with_its_deleted_user_and_goes_with_a_destroyed_on
     act("DELETE", &format!("{path}/destroy")).await;
     get(&t, user.id).send().await.expect_message(404, "avatar not found");
     let rows = bailiwick_store::sql::Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM avatars");
-    assert_eq!(rows.count(&t.app.db).await.unwrap(), 0);
+    assert_eq!(rows.count(&t.app.platform.db).await.unwrap(), 0);
 });
 
 api_test!(an_address_may_ask_for_ten_pictures_a_second, |t| async move {

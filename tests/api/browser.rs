@@ -234,10 +234,10 @@ async fn a_person_replaces_a_generated_password_in_italian_on_a_small_dark_scree
     const CHOSEN: &str = "Chosen-Horse-4-Staple";
     let stage = stage(Kind { is_italian: true, is_dark: true, is_narrow: true, ..Kind::default() }).await;
     let app = &stage.test.app;
-    let (owner, _) = identities::by_email(&app.db, "owner@example.org").await.unwrap().unwrap();
-    let hash = passwords::hash(app, GIVEN).await.unwrap();
-    let mut tx = app.db.begin().await.unwrap();
-    identities::set_password(&mut tx, owner.id, &hash, Some(app.now())).await.unwrap();
+    let (owner, _) = identities::by_email(&app.platform.db, "owner@example.org").await.unwrap().unwrap();
+    let hash = passwords::hash(&app.identity, GIVEN).await.unwrap();
+    let mut tx = app.platform.db.begin().await.unwrap();
+    identities::set_password(&mut tx, owner.id, &hash, Some(app.platform.now())).await.unwrap();
     tx.commit().await.unwrap();
 
     stage.browser.goto(&stage.authorization()).await.unwrap();

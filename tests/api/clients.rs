@@ -156,7 +156,7 @@ fn text(value: &Value, key: &str) -> String {
 
 /// Every waiting document is worked on.
 async fn settle(t: &Test) {
-    inventory::run_until_idle(&t.app).await.expect("a worker");
+    inventory::run_until_idle(&t.app.fleet).await.expect("a worker");
 }
 
 /// Asks until there is an answer, as an open page does.

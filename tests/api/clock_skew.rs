@@ -18,7 +18,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 /// Runs the statement with that time.
 async fn write(t: &Test, text: &str, at: Ts) {
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new(text).bind(at).run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
 }
@@ -33,8 +33,8 @@ pub(crate) async fn two_documents(t: &Test) {
 }
 
 api_test!(a_job_that_a_clock_ahead_has_put_off_is_due_at_once, |t| async move {
-    let now = t.app.now();
-    let mut tx = t.app.db.begin().await.unwrap();
+    let now = t.app.platform.now();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     // The second one as far ahead as jobs are put off.
     for (n, ahead) in [(1, 4 * HOUR + 31 * SECOND), (2, 4 * HOUR + 30 * SECOND)] {
         let (id, next_at) = (JobId(uuid::Uuid::from_u128(n)), now.plus(ahead));
@@ -42,23 +42,23 @@ api_test!(a_job_that_a_clock_ahead_has_put_off_is_due_at_once, |t| async move {
         jobs::enqueue(&mut tx, job).await.unwrap();
     }
     tx.commit().await.unwrap();
-    assert_eq!(clock_skew::set_back(&t.app, bailiwick_app::LONGEST_WAITS).await.unwrap(), 1);
-    let due = jobs::claim(&t.app.db, "test", now, now.plus(SECOND), 9).await.unwrap();
+    assert_eq!(clock_skew::set_back(&t.app.platform, bailiwick_app::LONGEST_WAITS).await.unwrap(), 1);
+    let due = jobs::claim(&t.app.platform.db, "test", now, now.plus(SECOND), 9).await.unwrap();
     assert_eq!(due.iter().map(|job| job.id.0.as_u128()).collect::<Vec<_>>(), [1]);
-    assert_eq!(clock_skew::set_back(&t.app, bailiwick_app::LONGEST_WAITS).await.unwrap(), 0);
+    assert_eq!(clock_skew::set_back(&t.app.platform, bailiwick_app::LONGEST_WAITS).await.unwrap(), 0);
 });
 
 api_test!(a_document_that_a_clock_ahead_has_put_off_holds_none_up, |t| async move {
-    let turn = t.app.ingest().hold_worker().await;
+    let turn = t.app.fleet.ingest().hold_worker().await;
     two_documents(&t).await;
     let first = "UPDATE inventory_queue SET next_at = ? WHERE id = (SELECT MIN(id) FROM inventory_queue)";
-    write(&t, first, t.app.now().plus(24 * HOUR)).await;
+    write(&t, first, t.app.platform.now().plus(24 * HOUR)).await;
     drop(turn);
     let waiting = async || {
-        inventory::run_until_idle(&t.app).await.unwrap();
-        Q::new("SELECT COUNT(*) FROM inventory_queue").count(&t.app.db).await.unwrap()
+        inventory::run_until_idle(&t.app.fleet).await.unwrap();
+        Q::new("SELECT COUNT(*) FROM inventory_queue").count(&t.app.platform.db).await.unwrap()
     };
     assert_eq!(waiting().await, 2);
-    assert_eq!(clock_skew::set_back(&t.app, bailiwick_app::LONGEST_WAITS).await.unwrap(), 1);
+    assert_eq!(clock_skew::set_back(&t.app.platform, bailiwick_app::LONGEST_WAITS).await.unwrap(), 1);
     assert_eq!(waiting().await, 0);
 });

@@ -83,11 +83,11 @@ pub struct Browser<'t> {
 impl<'t> Browser<'t> {
     /// Signs a persona in; without a password there is no other way.
     pub async fn of(t: &'t Test, persona: &Persona) -> Browser<'t> {
-        let session = auth::issue_token(&t.app, persona.id).await.unwrap();
+        let session = auth::issue_token(&t.app.identity, persona.id).await.unwrap();
         let cookie = format!("{:043}", NUMBER.fetch_add(1, Ordering::Relaxed));
-        let mut tx = t.app.db.begin().await.unwrap();
+        let mut tx = t.app.platform.db.begin().await.unwrap();
         let hash = token_digest(&cookie);
-        console_sessions::insert(&mut tx, &hash, session.chain, t.app.now()).await.unwrap();
+        console_sessions::insert(&mut tx, &hash, session.chain, t.app.platform.now()).await.unwrap();
         tx.commit().await.unwrap();
         Browser { t, cookie, note: Mutex::default() }
     }

@@ -111,7 +111,7 @@ async fn by_cursor(t: &Test, who: &Persona, list: &str, query: &str, size: usize
 
 async fn fill(t: &Test) {
     let plan = Plan { organizations: 60, systems: 150, users: Some(120), applications: true, seed: 5 };
-    demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
+    demo::fill(&t.app.fleet, &plan, &mut |_| {}).await.unwrap();
     // Equal values, missing values, and a few marks.
     let same = [
         "UPDATE systems SET name_key = 'm' WHERE id IN (SELECT id FROM systems ORDER BY id LIMIT 40)",
@@ -123,7 +123,7 @@ async fn fill(t: &Test) {
         "UPDATE organizations SET creator_key = NULL WHERE id IN (SELECT id FROM organizations \
          WHERE type = 'customer' ORDER BY name_key LIMIT 9)",
     ];
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     for sql in same {
         Q::new(sql).run(&mut tx).await.unwrap();
     }
@@ -151,7 +151,7 @@ api_test!(filters_and_scopes_are_those_of_the_pages, |t| async move {
     let owner = t.owner().await;
     let (distributor,): (uuid::Uuid,) =
         Q::new("SELECT id FROM organizations WHERE type = 'distributor' ORDER BY id LIMIT 1")
-            .one(&t.app.db)
+            .one(&t.app.platform.db)
             .await
             .unwrap();
     let admin = t.user(bailiwick_domain::OrgId(distributor), &["admin"]).await;

@@ -109,7 +109,7 @@ impl DeliveryTest {
     /// The tenant.
     async fn system_organization(&self) -> bailiwick_domain::OrgId {
         let q = Q::new("SELECT organization_id FROM systems WHERE id = ?").bind(self.system.id);
-        let (id,): (uuid::Uuid,) = q.one(&self.t.app.db).await.unwrap();
+        let (id,): (uuid::Uuid,) = q.one(&self.t.app.platform.db).await.unwrap();
         bailiwick_domain::OrgId(id)
     }
 
@@ -125,7 +125,7 @@ impl DeliveryTest {
             "annotations": {"summary": format!("{mount} is full")},
         });
         if let Some(ends) = ends {
-            alert["endsAt"] = json!(Ts(self.t.app.now().0 + ends * 1_000_000).rfc3339(0));
+            alert["endsAt"] = json!(Ts(self.t.app.platform.now().0 + ends * 1_000_000).rfc3339(0));
         }
         alert
     }
@@ -133,7 +133,7 @@ impl DeliveryTest {
     /// Lets time pass, then sends all due notifications.
     async fn after(&self, time: Duration) {
         self.t.advance(time);
-        notify::run_until_idle(&self.t.app).await.unwrap();
+        notify::run_until_idle(&self.t.app.alerts).await.unwrap();
     }
 
     /// What the webhook received since the last call: the reason, the status, and the mounts with their states.

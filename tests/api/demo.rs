@@ -12,7 +12,7 @@ use bailiwick_testkit::{Engine, Test, api_test};
 const SMALL: Plan = Plan { organizations: 60, systems: 1_000, users: None, applications: true, seed: 1 };
 
 async fn fill(t: &Test, plan: Plan) -> Summary {
-    demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap()
+    demo::fill(&t.app.fleet, &plan, &mut |_| {}).await.unwrap()
 }
 
 async fn count(db: &Db, sql: &str) -> u64 {
@@ -21,7 +21,7 @@ async fn count(db: &Db, sql: &str) -> u64 {
 
 api_test!(counters_agree_with_rows, |t| async move {
     let summary = fill(&t, SMALL).await;
-    let db = &t.app.db;
+    let db = &t.app.platform.db;
     assert_eq!((summary.distributors, summary.resellers, summary.customers), (2, 6, 52));
     assert_eq!((summary.users, summary.systems), (90, 1_000));
     assert_eq!(count(db, "SELECT CAST(COUNT(*) AS BIGINT) FROM systems").await, 1_000);
@@ -38,7 +38,7 @@ api_test!(counters_agree_with_rows, |t| async move {
 
 api_test!(applications_are_on_clusters_and_counted, |t| async move {
     let summary = fill(&t, SMALL).await;
-    let db = &t.app.db;
+    let db = &t.app.platform.db;
     assert_eq!(count(db, "SELECT CAST(COUNT(*) AS BIGINT) FROM applications").await, summary.applications);
     assert!((2_000..4_000).contains(&summary.applications), "{}", summary.applications);
     let misplaced = "SELECT CAST(COUNT(*) AS BIGINT) FROM applications a JOIN systems s ON s.id = a.system_id \
@@ -50,7 +50,7 @@ api_test!(applications_are_on_clusters_and_counted, |t| async move {
 
 api_test!(nobody_of_the_tree_can_sign_in_and_each_has_a_role, |t| async move {
     fill(&t, SMALL).await;
-    let db = &t.app.db;
+    let db = &t.app.platform.db;
     assert_eq!(
         count(db, "SELECT CAST(COUNT(*) AS BIGINT) FROM users WHERE password_hash IS NOT NULL").await,
         1
@@ -75,7 +75,7 @@ api_test!(statuses_come_in_the_announced_shares, |t| async move {
             page: PageRequest { page: 1, page_size: 1 },
         };
         let known = systems::KnownCounts::default();
-        systems::list(&t.app.db, &Scope::Everything, &filter, part, known).await.unwrap().total
+        systems::list(&t.app.platform.db, &Scope::Everything, &filter, part, known).await.unwrap().total
     };
     let (active, inactive) = (share(SystemStatus::Active).await, share(SystemStatus::Inactive).await);
     let (unknown, suspended) = (share(SystemStatus::Unknown).await, share(SystemStatus::Suspended).await);
@@ -95,13 +95,13 @@ api_test!(the_returned_credentials_work, |t| async move {
 });
 
 api_test!(credentials_of_all_that_can_call_are_offered_and_a_refusal_leaves_nothing, |t| async move {
-    let db = &t.app.db;
+    let db = &t.app.platform.db;
     let mut left = 10;
     let mut refuse = |_: &Credential| {
         left -= 1;
         if left == 0 { Err(Error::internal("no space left")) } else { Ok(()) }
     };
-    let refused = demo::fill_and_list(&t.app, &SMALL, &mut |_| {}, &mut refuse).await.unwrap_err();
+    let refused = demo::fill_and_list(&t.app.fleet, &SMALL, &mut |_| {}, &mut refuse).await.unwrap_err();
     assert!(refused.to_string().contains("no space left"), "{refused}");
     assert_eq!(count(db, "SELECT CAST(COUNT(*) AS BIGINT) FROM organizations").await, 1);
     let mut offered = Vec::new();
@@ -109,7 +109,7 @@ api_test!(credentials_of_all_that_can_call_are_offered_and_a_refusal_leaves_noth
         offered.push(credential.clone());
         Ok(())
     };
-    demo::fill_and_list(&t.app, &SMALL, &mut |_| {}, &mut keep).await.unwrap();
+    demo::fill_and_list(&t.app.fleet, &SMALL, &mut |_| {}, &mut keep).await.unwrap();
     let can_call = "SELECT CAST(COUNT(*) AS BIGINT) FROM systems s JOIN organizations o ON o.id = s.organization_id \
          WHERE s.suspended_at IS NULL AND s.deleted_at IS NULL AND o.eff_suspended_at IS NULL AND o.eff_deleted_at IS NULL";
     assert_eq!(offered.len() as u64, count(db, can_call).await);
@@ -121,10 +121,10 @@ api_test!(credentials_of_all_that_can_call_are_offered_and_a_refusal_leaves_noth
 
 api_test!(a_seed_can_be_used_once_and_others_beside_it, |t| async move {
     fill(&t, SMALL).await;
-    let again = demo::fill(&t.app, &SMALL, &mut |_| {}).await.unwrap_err();
+    let again = demo::fill(&t.app.fleet, &SMALL, &mut |_| {}).await.unwrap_err();
     assert!(matches!(again, Error::Conflict { .. }), "{again}");
     fill(&t, Plan { seed: 2, ..SMALL }).await;
-    assert_eq!(count(&t.app.db, "SELECT CAST(COUNT(*) AS BIGINT) FROM organizations").await, 121);
+    assert_eq!(count(&t.app.platform.db, "SELECT CAST(COUNT(*) AS BIGINT) FROM organizations").await, 121);
 });
 
 api_test!(plans_out_of_bounds_are_refused, |t| async move {
@@ -134,7 +134,7 @@ api_test!(plans_out_of_bounds_are_refused, |t| async move {
         Plan { systems: 20_000_001, ..SMALL },
         Plan { users: Some(1_000_000), ..SMALL },
     ] {
-        let refused = demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap_err();
+        let refused = demo::fill(&t.app.fleet, &plan, &mut |_| {}).await.unwrap_err();
         assert!(matches!(refused, Error::BadRequest { .. }), "{plan:?}: {refused}");
     }
 });
@@ -148,7 +148,7 @@ async fn the_same_seed_gives_the_same_rows_on_both_engines() {
     let keys = async |t: &Test| {
         let sql = "SELECT s.system_key, o.name, s.secret_hash FROM systems s \
              JOIN organizations o ON o.id = s.organization_id ORDER BY s.system_key";
-        Q::new(sql).all::<(String, String, String)>(&t.app.db).await.unwrap()
+        Q::new(sql).all::<(String, String, String)>(&t.app.platform.db).await.unwrap()
     };
     assert_eq!(keys(&lite).await, keys(&pg).await);
 }
@@ -160,7 +160,7 @@ async fn a_large_load_leaves_every_index() {
     let indexes = async || {
         let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL \
              AND tbl_name IN ('systems', 'applications', 'application_hosts') ORDER BY name";
-        Q::new(sql).all::<(String,)>(&t.app.db).await.unwrap()
+        Q::new(sql).all::<(String,)>(&t.app.platform.db).await.unwrap()
     };
     let before = indexes().await;
     assert!(before.len() > 20);
@@ -171,7 +171,7 @@ async fn a_large_load_leaves_every_index() {
             rebuilt = p.done;
         }
     };
-    demo::fill(&t.app, &plan, &mut note).await.unwrap();
+    demo::fill(&t.app.fleet, &plan, &mut note).await.unwrap();
     // All but the tables themselves and the index that other tables refer to.
     assert_eq!((rebuilt as usize, indexes().await), (before.len() - 4, before));
 }

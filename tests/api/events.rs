@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 /// Everything that has happened so far has a number.
 async fn settle(t: &Test) {
-    events::number_all(&t.app).await.unwrap();
+    events::number_all(&t.app.events).await.unwrap();
 }
 
 /// The events a caller reads, the oldest first.
@@ -65,7 +65,7 @@ impl Hook {
         let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
         let value = |name| request.value(name).unwrap();
         let (id, at) = (value("webhook-id"), value("webhook-timestamp"));
-        assert_eq!(at, t.app.now().secs().to_string());
+        assert_eq!(at, t.app.platform.now().secs().to_string());
         assert_eq!(request.json().unwrap()["id"], id);
         let content = [format!("{id}.{at}.").as_bytes(), &request.body].concat();
         let mine = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &key), &content);

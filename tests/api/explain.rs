@@ -100,7 +100,7 @@ async fn fill_with(cluster: &Cluster, plan: &Plan) -> Db {
         Q::new(sql).all::<(String,)>(&db).await.unwrap()
     };
     let before = indexes().await;
-    let summary = demo::fill(&app, plan, &mut |_| {}).await.unwrap();
+    let summary = demo::fill(&app.fleet, plan, &mut |_| {}).await.unwrap();
     assert_eq!((summary.systems, summary.applications > 0), (plan.systems, plan.applications));
     assert_eq!(indexes().await, before, "a large load makes its indexes again");
     db

@@ -163,15 +163,15 @@ fn picture(t: &Test, who: &Persona) -> Call {
 async fn bytes_in_rows(t: &Test) -> u64 {
     let sql = "SELECT CAST(COALESCE((SELECT SUM([[octet_length||length]](bytes)) FROM rebranding_assets), 0) \
                + COALESCE((SELECT SUM([[octet_length||length]](image)) FROM avatars), 0) AS bigint)";
-    Q::new(sql).count(&t.app.db).await.unwrap()
+    Q::new(sql).count(&t.app.platform.db).await.unwrap()
 }
 
 /// Jobs that delete objects.
 async fn waiting(t: &Test) -> u64 {
-    Q::new("SELECT COUNT(*) FROM jobs WHERE kind = 'asset.delete'").count(&t.app.db).await.unwrap()
+    Q::new("SELECT COUNT(*) FROM jobs WHERE kind = 'asset.delete'").count(&t.app.platform.db).await.unwrap()
 }
 
 /// Everything that can be deleted by now is.
 async fn tidied(t: &Test) {
-    objects::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app.directory).await.unwrap();
 }

@@ -175,7 +175,8 @@ api_test!(bodies_of_a_confirmation, |t| async move {
 api_test!(a_file_waits_for_half_an_hour_and_is_then_removed, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
-    let waiting = async || Q::new("SELECT COUNT(*) FROM import_sessions").count(&t.app.db).await.unwrap();
+    let waiting =
+        async || Q::new("SELECT COUNT(*) FROM import_sessions").count(&t.app.platform.db).await.unwrap();
     let old = validated(&t, &d, "customers", &[&line("Uno", "1")]).await;
     t.advance(Duration::from_secs(60));
     let younger = validated(&t, &d, "customers", &[&line("Due", "2")]).await;
@@ -184,9 +185,9 @@ api_test!(a_file_waits_for_half_an_hour_and_is_then_removed, |t| async move {
     let body = json!({"import_id": old["import_id"]});
     send_confirm(&t, &d, "customers", body).await.expect_message(400, LOST);
     assert_eq!(waiting().await, 2);
-    assert_eq!(bailiwick_directory::imports::purge_expired(&t.app).await.unwrap(), 0);
+    assert_eq!(bailiwick_directory::imports::purge_expired(&t.app.directory).await.unwrap(), 0);
     t.advance(Duration::from_secs(1));
-    assert_eq!(bailiwick_directory::imports::purge_expired(&t.app).await.unwrap(), 1);
+    assert_eq!(bailiwick_directory::imports::purge_expired(&t.app.directory).await.unwrap(), 1);
     assert_eq!(outcomes(&confirmed(&t, &d, "customers", &younger, false).await), ["created"]);
     assert_eq!(waiting().await, 0);
 });

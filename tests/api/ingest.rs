@@ -39,12 +39,12 @@ async fn system(t: &Test, who: &Persona, id: SystemId) -> Value {
 
 async fn count(t: &Test, table: &str) -> i64 {
     let text = format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table}");
-    let (n,): (i64,) = Q::new(&text).one(&t.app.db).await.unwrap();
+    let (n,): (i64,) = Q::new(&text).one(&t.app.platform.db).await.unwrap();
     n
 }
 
 async fn change(t: &Test, q: Q) {
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     assert!(q.run(&mut tx).await.unwrap() > 0);
     tx.bump_auth_epoch(AffectedSystems::All).await.unwrap();
     tx.commit().await.unwrap();
@@ -158,7 +158,9 @@ api_test!(the_very_next_call_sees_every_change, |t| async move {
     let header = format!("Basic {pair}");
     for app in [Some(&t.app), second.as_ref().map(|s| &s.app)].into_iter().flatten() {
         let identity =
-            bailiwick_identity::credentials::authenticate_system(app, Some(&header), here).await.unwrap();
+            bailiwick_identity::credentials::authenticate_system(&app.identity, Some(&header), here)
+                .await
+                .unwrap();
         assert_eq!((identity.name.as_str(), identity.organization.id), ("New", tree.customer));
     }
 });
@@ -195,10 +197,13 @@ api_test!(a_heartbeat_is_seen_at_once_and_time_never_goes_back, |t| async move {
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     t.advance(Duration::from_millis(1_234));
     let reply = beat(&t, &s).body("not looked at").send().await.expect_message(200, "heartbeat acknowledged");
-    let expected = json!({"system_key": s.key, "acknowledged": true, "last_heartbeat": t.app.now()});
+    let expected = json!({"system_key": s.key, "acknowledged": true, "last_heartbeat": t.app.platform.now()});
     assert_eq!(reply.data(), expected);
     let shown = system(&t, &owner, s.id).await;
-    assert_eq!((&shown["status"], &shown["last_heartbeat"]), (&json!("active"), &json!(t.app.now())));
+    assert_eq!(
+        (&shown["status"], &shown["last_heartbeat"]),
+        (&json!("active"), &json!(t.app.platform.now()))
+    );
     assert_eq!((&shown["heartbeat_status"], &shown["heartbeat_minutes"]), (&json!("active"), &json!(0)));
     // Exactly at the timeout it is no longer active (spec: systems#status).
     t.pass(t.app.settings.systems.liveness_timeout).await;
@@ -207,10 +212,12 @@ api_test!(a_heartbeat_is_seen_at_once_and_time_never_goes_back, |t| async move {
     beat(&t, &s).send().await.expect(200);
     assert_eq!(system(&t, &owner, s.id).await["status"], "active");
     // Another process with a slower clock changes nothing.
-    let newest = t.app.now();
+    let newest = t.app.platform.now();
     let earlier = newest.minus(Duration::from_secs(5));
-    let mut tx = t.app.db.begin_relaxed().await.unwrap();
-    bailiwick_store::heartbeats::beat(&mut tx, &[(s.id, earlier), (t.app.fresh(), newest)]).await.unwrap();
+    let mut tx = t.app.platform.db.begin_relaxed().await.unwrap();
+    bailiwick_store::heartbeats::beat(&mut tx, &[(s.id, earlier), (t.app.platform.fresh(), newest)])
+        .await
+        .unwrap();
     tx.commit().await.unwrap();
     assert_eq!(system(&t, &owner, s.id).await["last_heartbeat"], json!(newest));
     assert_eq!(count(&t, "system_activity").await, 1, "none of a system that is not there");
@@ -230,10 +237,10 @@ api_test!(many_heartbeats_share_their_commits, |t| async move {
     assert!(replies.iter().all(|r| r.status == 200));
     let (n, newest): (i64, bailiwick_store::time::TsCodec) =
         Q::new("SELECT CAST(COUNT(*) AS BIGINT), MIN(last_heartbeat) FROM system_activity")
-            .one(&t.app.db)
+            .one(&t.app.platform.db)
             .await
             .unwrap();
-    assert_eq!((n, newest.0), (5, t.app.now()));
+    assert_eq!((n, newest.0), (5, t.app.platform.now()));
 });
 
 api_test!(what_is_accepted_is_written_before_the_end, |t| async move {
@@ -243,9 +250,9 @@ api_test!(what_is_accepted_is_written_before_the_end, |t| async move {
     let (beats, document) = tokio::join!(futures(50, |_| beat(&t, &s).send()), inventory);
     assert!(beats.iter().all(|r| r.status == 200));
     document.expect(202);
-    t.app.stop.cancel();
-    t.app.tasks.close();
-    tokio::time::timeout(bailiwick_testkit::PATIENCE, t.app.tasks.wait()).await.unwrap();
+    t.app.platform.stop.cancel();
+    t.app.platform.tasks.close();
+    tokio::time::timeout(bailiwick_testkit::PATIENCE, t.app.platform.tasks.wait()).await.unwrap();
     let refused = beat(&t, &s).send().await;
     if refused.status == 503 {
         assert!(refused.header("retry-after").is_some());

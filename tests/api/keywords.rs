@@ -152,7 +152,7 @@ async fn world(t: &Test) -> (Persona, Seeded, Tree) {
         call.send().await.expect(202);
         systems.push(system);
     }
-    bailiwick_fleet::inventory::run_until_idle(&t.app).await.unwrap();
+    bailiwick_fleet::inventory::run_until_idle(&t.app.fleet).await.unwrap();
     let found = t.get("/api/applications").bearer(&owner.token).send().await.expect(200).data();
     let assign = format!("/api/applications/{}/assign", found["applications"][0]["id"].as_str().unwrap());
     let to = json!({"organization_id": tree.customer});
@@ -187,7 +187,7 @@ async fn world(t: &Test) -> (Persona, Seeded, Tree) {
     for name in ["Gone1", "Gone2"] {
         push(t, &system, json!([{"labels": labels(name, "info")}])).await;
         t.advance(Duration::from_secs(1));
-        let end = t.app.now().rfc3339(3);
+        let end = t.app.platform.now().rfc3339(3);
         push(t, &system, json!([{"labels": labels(name, "info"), "endsAt": end}])).await;
     }
     (owner, system, tree)

@@ -80,7 +80,7 @@ async fn alarm(t: &Test, system: &Seeded, name: &str) {
         let call = t.post(&format!("/api/services/mimir/alertmanager/api/v2/{path}"));
         call.basic(&system.key, &system.secret).json(body).send()
     };
-    let now = t.app.now();
+    let now = t.app.platform.now();
     let end = now.plus(std::time::Duration::from_secs(3600)).rfc3339(0);
     let alerts = serde_json::json!([
         {"labels": {"alertname": format!("{name}-fires"), "severity": "critical"}, "endsAt": end},
@@ -232,8 +232,12 @@ async fn ask(t: &Test, tree: &Tree, root: Option<usize>, who: &Persona, dice: &m
                 absent.answers_like("systems", id, rest, one).await;
             }
         }
-        let vat =
-            bailiwick_store::organizations::get(&t.app.db, node.id).await.unwrap().unwrap().vat.unwrap();
+        let vat = bailiwick_store::organizations::get(&t.app.platform.db, node.id)
+            .await
+            .unwrap()
+            .unwrap()
+            .vat
+            .unwrap();
         let found = get(t, who, &format!("/api/validators/vat/{many}?vat={vat}")).await.expect(200).data();
         assert_eq!(found["exists"], false, "{many} {vat}");
     }

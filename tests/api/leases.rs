@@ -14,10 +14,10 @@ const SECOND: Duration = Duration::from_secs(1);
 
 api_test!(a_lease_of_a_clock_that_was_set_back_is_none, |t| async move {
     let [dead, alive] = [1, 2].map(Uuid::from_u128);
-    let now = t.app.now();
+    let now = t.app.platform.now();
     let take = async |holder: Uuid, from: Duration| {
         let began = now.plus(from);
-        leases::take(&t.app.db, "work", holder, began, began.plus(60 * SECOND)).await.unwrap()
+        leases::take(&t.app.platform.db, "work", holder, began, began.plus(60 * SECOND)).await.unwrap()
     };
     assert!(take(dead, Duration::ZERO).await);
     assert!(!take(alive, 59 * SECOND).await);
@@ -30,12 +30,13 @@ api_test!(a_lease_of_a_clock_that_was_set_back_is_none, |t| async move {
 });
 
 api_test!(a_lease_of_a_clock_that_was_set_back_keeps_no_inventory_waiting, |t| async move {
-    let turn = t.app.ingest().hold_worker().await;
+    let turn = t.app.fleet.ingest().hold_worker().await;
     two_documents(&t).await;
-    let waiting = async || Q::new("SELECT COUNT(*) FROM inventory_queue").count(&t.app.db).await.unwrap();
+    let waiting =
+        async || Q::new("SELECT COUNT(*) FROM inventory_queue").count(&t.app.platform.db).await.unwrap();
     let lease = async |ahead: Duration| {
-        let mut tx = t.app.db.begin().await.unwrap();
-        let until = t.app.now().plus(ahead);
+        let mut tx = t.app.platform.db.begin().await.unwrap();
+        let until = t.app.platform.now().plus(ahead);
         let first =
             "UPDATE inventory_queue SET claimed_until = ? WHERE id = (SELECT MIN(id) FROM inventory_queue)";
         Q::new(first).bind(until).run(&mut tx).await.unwrap();
@@ -45,11 +46,11 @@ api_test!(a_lease_of_a_clock_that_was_set_back_keeps_no_inventory_waiting, |t| a
     // As the workers' leases are, and as none can be.
     assert_eq!(lease(10 * SECOND).await, 2);
     drop(turn);
-    inventory::run_until_idle(&t.app).await.unwrap();
-    let turn = t.app.ingest().hold_worker().await;
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
+    let turn = t.app.fleet.ingest().hold_worker().await;
     assert_eq!(lease(24 * 3600 * SECOND).await, 2);
     drop(turn);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     assert_eq!(waiting().await, 0);
 });
 
@@ -66,14 +67,14 @@ const fn task(name: &'static str, by: Processes, run: tasks::TaskFn<App>) -> Tas
 }
 
 async fn leased(app: &App, name: &str) -> Result<u64> {
-    tasks::lease(app, name, 60 * SECOND).await.map(u64::from)
+    tasks::lease(&app.platform, name, 60 * SECOND).await.map(u64::from)
 }
 
 api_test!(a_task_runs_its_runs_are_counted_and_its_lease_is_given_back, |t| async move {
-    let (app, now, other) = (&t.app, t.app.now(), Uuid::from_u128(1));
-    assert!(leases::take(&app.db, "elsewhere", other, now, now.plus(60 * SECOND)).await.unwrap());
+    let (app, now, other) = (&t.app, t.app.platform.now(), Uuid::from_u128(1));
+    assert!(leases::take(&app.platform.db, "elsewhere", other, now, now.plus(60 * SECOND)).await.unwrap());
     tasks::start(app, TASKS);
-    let figures = |name| app.metrics.tasks.read().get(name).copied().unwrap_or_default();
+    let figures = |name| app.platform.metrics.tasks.read().get(name).copied().unwrap_or_default();
     let ran = |name| figures(name).failed + figures(name).succeeded > 2;
     eventually("runs", async || ["works", "fails", "elsewhere"].into_iter().all(ran)).await;
     assert_eq!((figures("works").failed, figures("works").last_success), (0, Some(now)));
@@ -83,10 +84,10 @@ api_test!(a_task_runs_its_runs_are_counted_and_its_lease_is_given_back, |t| asyn
     assert!(page.contains("bailiwick_task_runs_total{task=\"fails\",outcome=\"failed\"}"), "{page}");
     let held = async |name: &str| {
         let sql = "SELECT COUNT(*) FROM leases WHERE name = ?";
-        Q::new(sql).bind(name).count(&app.db).await.unwrap()
+        Q::new(sql).bind(name).count(&app.platform.db).await.unwrap()
     };
     assert_eq!(held("works").await, 1);
-    app.stop.cancel();
+    app.platform.stop.cancel();
     eventually("the release", async || held("works").await == 0).await;
     assert_eq!(held("elsewhere").await, 1, "that of another process");
 });

@@ -27,16 +27,16 @@ fn with(status: u16, replies: &[Reply]) -> usize {
 /// How many events the windows of all keys have counted.
 async fn events(t: &Test) -> u64 {
     let sum = "SELECT CAST(SUM(LENGTH(events)) / 8 AS BIGINT) FROM shared_limits";
-    Q::new(sum).count(&t.app.db).await.unwrap()
+    Q::new(sum).count(&t.app.platform.db).await.unwrap()
 }
 
 async fn rows(t: &Test) -> u64 {
-    Q::new("SELECT COUNT(*) FROM shared_limits").count(&t.app.db).await.unwrap()
+    Q::new("SELECT COUNT(*) FROM shared_limits").count(&t.app.platform.db).await.unwrap()
 }
 
 /// The table cannot be used any more.
 async fn break_table(t: &Test) {
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new("ALTER TABLE shared_limits RENAME TO shared_limits_before").run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
 }
@@ -85,9 +85,9 @@ api_test!(without_the_table_each_process_holds_the_limit, |t| async move {
 
 api_test!(strangers_who_choose_keys_do_not_fill_the_table, |t| async move {
     for round in 0_u64..3 {
-        let now = t.app.now();
+        let now = t.app.platform.now();
         let counts = (0..600).map(|n| {
-            let key = shared::key(&t.app.keys, "test", &(1_000 * round + n).to_be_bytes());
+            let key = shared::key(&t.app.platform.keys, "test", &(1_000 * round + n).to_be_bytes());
             shared::failures::count(t.app.as_ref(), key, 20, now)
         });
         assert!(join_all(counts).await.into_iter().all(|since| since.is_some_and(|since| since.count == 1)));

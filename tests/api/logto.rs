@@ -39,7 +39,10 @@ async fn service(engine: Engine, logto: &Logto) -> Test {
 async fn tell(t: &Test) {
     // On a stack of its own: unoptimised, that of a long test is full already.
     let app = t.app.clone();
-    let told = tokio::task::spawn(async move { bailiwick_identity::logto_sync::run_until_idle(&app).await });
+    let told =
+        tokio::task::spawn(
+            async move { bailiwick_identity::logto_sync::run_until_idle(&app.identity).await },
+        );
     told.await.unwrap().unwrap();
 }
 
@@ -59,7 +62,7 @@ async fn shown(t: &Test, id: &str) -> Value {
 
 /// The number of changes that still wait for the tenant, refused ones included.
 async fn waiting(t: &Test, l: &Logto) -> u64 {
-    bailiwick_store::logto::outbox::waiting(&t.app.db, &l.settings().issuer.url).await.unwrap()
+    bailiwick_store::logto::outbox::waiting(&t.app.platform.db, &l.settings().issuer.url).await.unwrap()
 }
 
 /// Calls that change something, without the numbers in the ids.

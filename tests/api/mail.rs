@@ -61,7 +61,7 @@ pub(crate) use mail_test;
 
 /// Sends the due mails; returns all mails that were ever received.
 pub async fn deliver(t: &Test, sink: &SmtpSink) -> Vec<Received> {
-    mail::run_until_idle(&t.app).await.unwrap();
+    mail::run_until_idle(&t.app.events).await.unwrap();
     sink.messages().unwrap()
 }
 
@@ -103,12 +103,12 @@ pub struct Row {
 pub async fn jobs(t: &Test) -> Vec<Row> {
     let sql = "SELECT CAST(payload AS TEXT), last_error, CAST(CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END AS BIGINT) \
         FROM jobs WHERE kind = 'mail' ORDER BY created_at, id";
-    let rows: Vec<(String, Option<String>, i64)> = Q::new(sql).all(&t.app.db).await.unwrap();
+    let rows: Vec<(String, Option<String>, i64)> = Q::new(sql).all(&t.app.platform.db).await.unwrap();
     rows.into_iter().map(|(payload, error, ended)| Row { payload, error, is_ended: ended == 1 }).collect()
 }
 
 pub async fn is_verified(t: &Test, user: UserId) -> bool {
-    mail_links::addresses(&t.app.db, user).await.unwrap().unwrap().email_verified
+    mail_links::addresses(&t.app.platform.db, user).await.unwrap().unwrap().email_verified
 }
 
 /// Opens the page of a link: its form token.

@@ -41,7 +41,7 @@ api_test!(a_chain_from_distributor_to_customer, |t| async move {
     });
     let made = post(&t, &owner, "/api/distributors", body).await;
     let d = made.expect_message(201, "distributor created successfully").data();
-    let now = t.app.now();
+    let now = t.app.platform.now();
     let id = d["id"].as_str().unwrap().to_owned();
     let expected = json!({
         "id": id, "logto_id": id, "name": "Alfa Distribuzione", "description": "North area",
@@ -273,7 +273,7 @@ api_test!(a_put_merges_and_never_touches_what_the_server_owns, |t| async move {
         "custom_data": {"city": "Asti", "createdBy": tree.distributor, "type": "distributor", "updatedBy": "x"}
     });
     let after = put(&t, &d, &path, body).await.expect_message(200, "customer updated successfully").data();
-    let now = t.app.now();
+    let now = t.app.platform.now();
     let mut expected = before.clone();
     expected["name"] = json!("Gamma Nuova");
     expected["updated_at"] = json!(now);
@@ -337,7 +337,7 @@ api_test!(changes_are_audited_and_refusals_are_not, |t| async move {
              WHERE actor_organization_id = ? ORDER BY id",
         )
         .bind(d.org)
-        .all(&t.app.db)
+        .all(&t.app.platform.db)
         .await
         .unwrap()
     };

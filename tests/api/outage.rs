@@ -108,7 +108,7 @@ api_test!(
             }),
             ("list", &|t, n| t.get(&format!("/api/systems?page_size={}", n % 90 + 1)).bearer(&owner.token)),
             ("create", &|t, n| {
-                let name = format!("Customer {n} {}", t.app.now().0);
+                let name = format!("Customer {n} {}", t.app.platform.now().0);
                 t.post("/api/customers").bearer(&owner.token).json(json!({"name": name}))
             }),
         ];
@@ -147,7 +147,7 @@ api_test!(the_check_of_writing_names_the_server_that_cannot_be_reached, |t| asyn
     wire.break_after(0);
     let mut problem = None;
     eventually("a check fails", async || {
-        problem = write_check::check(&replica.app).await.err();
+        problem = write_check::check(&replica.app.platform).await.err();
         problem.is_some()
     })
     .await;
@@ -170,7 +170,7 @@ async fn abandon(work: impl Future, waits: usize) {
 // settings.
 api_test!(a_transaction_that_nobody_waits_for_ends, |t| async move {
     let db = match t.engine {
-        Engine::Sqlite => t.app.db.clone(),
+        Engine::Sqlite => t.app.platform.db.clone(),
         Engine::Postgres => {
             let mut url = url::Url::parse(&t.database_url).unwrap();
             url.query_pairs_mut().append_pair("options", "-c synchronous_commit=on");
@@ -186,7 +186,7 @@ api_test!(a_transaction_that_nobody_waits_for_ends, |t| async move {
             match what {
                 "begin" => abandon(db.begin(), waits).await,
                 "begin_relaxed" => abandon(db.begin_relaxed(), waits).await,
-                _ => abandon(stats::work(&db, t.app.now()), waits).await,
+                _ => abandon(stats::work(&db, t.app.platform.now()), waits).await,
             }
             let (one, other): ((i64,), (i64,)) =
                 (Q::new(TRANSACTION).one(&db).await.unwrap(), Q::new(TRANSACTION).one(&db).await.unwrap());

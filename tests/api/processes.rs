@@ -18,16 +18,16 @@ fn given(present: u8, previous: Option<u8>) -> SecretFingerprints {
 }
 
 async fn admit(t: &Test, given: &SecretFingerprints) -> Result<(), SecretRefused> {
-    secrets::admit(&t.app.db, t.app.now(), LIFE, given, Purpose::Service).await.unwrap()
+    secrets::admit(&t.app.platform.db, t.app.platform.now(), LIFE, given, Purpose::Service).await.unwrap()
 }
 
 async fn command(t: &Test, given: &SecretFingerprints) -> Result<(), SecretRefused> {
-    secrets::admit(&t.app.db, t.app.now(), LIFE, given, Purpose::Command).await.unwrap()
+    secrets::admit(&t.app.platform.db, t.app.platform.now(), LIFE, given, Purpose::Command).await.unwrap()
 }
 
 /// Another process gives a sign of life.
 async fn other(t: &Test, audience: &str, given: &SecretFingerprints) {
-    let now = t.app.now();
+    let now = t.app.platform.now();
     let process = Process {
         id: Uuid::from_u128(7),
         host: "process 7 on other".to_owned(),
@@ -39,30 +39,30 @@ async fn other(t: &Test, audience: &str, given: &SecretFingerprints) {
         started_at: now,
         seen_at: now,
     };
-    bailiwick_store::processes::sign(&t.app.db, &process, now.minus(3600 * SECOND)).await.unwrap();
+    bailiwick_store::processes::sign(&t.app.platform.db, &process, now.minus(3600 * SECOND)).await.unwrap();
 }
 
 api_test!(a_process_counts_while_it_gives_signs_of_life, |t| async move {
-    assert_eq!(processes::are_tokens_taken(&t.app).await.unwrap(), TokensTaken::NobodyServes);
+    assert_eq!(processes::are_tokens_taken(&t.app.platform).await.unwrap(), TokensTaken::NobodyServes);
     other(&t, "http://other.example/api", &given(1, None)).await;
-    let TokensTaken::Not(names) = processes::are_tokens_taken(&t.app).await.unwrap() else {
+    let TokensTaken::Not(names) = processes::are_tokens_taken(&t.app.platform).await.unwrap() else {
         panic!("it takes them")
     };
     assert_eq!(names[0].1, "http://other.example/api");
     t.advance(60 * SECOND);
-    assert!(matches!(processes::are_tokens_taken(&t.app).await.unwrap(), TokensTaken::Not(_)));
+    assert!(matches!(processes::are_tokens_taken(&t.app.platform).await.unwrap(), TokensTaken::Not(_)));
     t.advance(SECOND);
-    assert_eq!(processes::are_tokens_taken(&t.app).await.unwrap(), TokensTaken::NobodyServes);
-    bailiwick_store::processes::leave(&t.app.db, Uuid::from_u128(7)).await.unwrap();
+    assert_eq!(processes::are_tokens_taken(&t.app.platform).await.unwrap(), TokensTaken::NobodyServes);
+    bailiwick_store::processes::leave(&t.app.platform.db, Uuid::from_u128(7)).await.unwrap();
     other(&t, "http://127.0.0.1:8080/api", &given(1, None)).await;
-    assert_eq!(processes::are_tokens_taken(&t.app).await.unwrap(), TokensTaken::ByAll);
-    bailiwick_store::processes::leave(&t.app.db, Uuid::from_u128(7)).await.unwrap();
-    assert_eq!(processes::are_tokens_taken(&t.app).await.unwrap(), TokensTaken::NobodyServes);
+    assert_eq!(processes::are_tokens_taken(&t.app.platform).await.unwrap(), TokensTaken::ByAll);
+    bailiwick_store::processes::leave(&t.app.platform.db, Uuid::from_u128(7)).await.unwrap();
+    assert_eq!(processes::are_tokens_taken(&t.app.platform).await.unwrap(), TokensTaken::NobodyServes);
     // The row of a killed process does not stay for ever.
     other(&t, "a", &given(1, None)).await;
     t.advance(25 * 3600 * SECOND);
-    processes::start(&t.app, "process 8 on this".to_owned()).await.unwrap();
-    assert_eq!(Q::new("SELECT COUNT(*) FROM processes").count(&t.app.db).await.unwrap(), 1);
+    processes::start(&t.app.platform, "process 8 on this".to_owned()).await.unwrap();
+    assert_eq!(Q::new("SELECT COUNT(*) FROM processes").count(&t.app.platform.db).await.unwrap(), 1);
 });
 
 api_test!(a_secret_is_replaced_when_everybody_knows_the_new_one, |t| async move {
@@ -85,12 +85,13 @@ api_test!(a_secret_is_replaced_when_everybody_knows_the_new_one, |t| async move 
 api_test!(a_lost_secret_is_given_up_while_nobody_serves, |t| async move {
     assert_eq!(admit(&t, &given(1, None)).await, Ok(()));
     other(&t, "a", &given(1, None)).await;
-    let adopt =
-        async |given: &SecretFingerprints| secrets::adopt(&t.app.db, t.app.now(), given).await.unwrap();
+    let adopt = async |given: &SecretFingerprints| {
+        secrets::adopt(&t.app.platform.db, t.app.platform.now(), given).await.unwrap()
+    };
     // The adopting process holds a SQLite file alone.
     if t.engine == Engine::Postgres {
         assert_eq!(adopt(&given(2, None)).await, Err("process 7 on other".to_owned()));
-        bailiwick_store::processes::leave(&t.app.db, Uuid::from_u128(7)).await.unwrap();
+        bailiwick_store::processes::leave(&t.app.platform.db, Uuid::from_u128(7)).await.unwrap();
     }
     assert_eq!(adopt(&given(2, None)).await, Ok(()));
     assert_eq!(admit(&t, &given(2, None)).await, Ok(()));
@@ -98,7 +99,7 @@ api_test!(a_lost_secret_is_given_up_while_nobody_serves, |t| async move {
 });
 
 api_test!(a_database_in_use_takes_its_secret_from_a_service_alone, |t| async move {
-    assert!(!secrets::is_unused(&t.app.db).await.unwrap(), "there is an owner");
+    assert!(!secrets::is_unused(&t.app.platform.db).await.unwrap(), "there is an owner");
     assert_eq!(command(&t, &given(1, None)).await, Ok(()));
     assert_eq!(admit(&t, &given(2, None)).await, Ok(()));
     assert_eq!(command(&t, &given(1, None)).await, Err(SecretRefused::Other));

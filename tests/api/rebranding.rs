@@ -102,7 +102,7 @@ api_test!(products_are_listed_for_everybody, |t| async move {
 });
 
 api_test!(a_product_keeps_its_time_when_its_name_changes, |t| async move {
-    if !t.app.db.is_postgres() {
+    if !t.app.platform.db.is_postgres() {
         return;
     }
     let owner = t.owner().await;
@@ -312,7 +312,7 @@ api_test!(every_change_is_in_the_audit_without_the_files, |t| async move {
     disable(&t, &owner, tree.reseller).await;
     let filter = bailiwick_platform::audit::Filter { object: Some(tree.reseller.0), ..Default::default() };
     let mut seen = Vec::new();
-    bailiwick_platform::audit::read(&t.app, &filter, 100, |rows| {
+    bailiwick_platform::audit::read(&t.app.platform, &filter, 100, |rows| {
         seen.extend(rows.iter().map(|r| (r.action.clone(), r.before.clone(), r.after.clone())));
         true
     })
@@ -352,6 +352,6 @@ api_test!(all_of_it_goes_with_a_destroyed_organization, |t| async move {
     t.delete(&path).bearer(&owner.token).send().await.expect(200);
     for table in ["rebranding_enabled", "rebranding_assets", "rebranding_product_names"] {
         let rows = bailiwick_store::sql::Q::new(&format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table}"));
-        assert_eq!(rows.count(&t.app.db).await.unwrap(), 1, "{table}");
+        assert_eq!(rows.count(&t.app.platform.db).await.unwrap(), 1, "{table}");
     }
 });

@@ -159,7 +159,7 @@ fn index(name: &str, is_unique: bool, columns: &str, definition: &str) -> String
 async fn both_engines_have_the_same_schema() {
     let lite = Test::start(Engine::Sqlite, |_| {}).await;
     let pg = Test::start(Engine::Postgres, |_| {}).await;
-    let (lite, pg) = (sqlite(&lite.app.db).await, postgres(&pg.app.db).await);
+    let (lite, pg) = (sqlite(&lite.app.platform.db).await, postgres(&pg.app.platform.db).await);
     assert_eq!(lite.keys().collect::<Vec<_>>(), pg.keys().collect::<Vec<_>>());
     assert!(lite.len() >= 10 && lite["systems"].indexes.len() >= 20, "{lite:#?}");
     for (name, table) in &lite {
@@ -171,7 +171,7 @@ async fn both_engines_have_the_same_schema() {
 #[tokio::test]
 async fn the_flags_of_the_cargo_configuration_reach_sqlite() {
     let t = Test::start(Engine::Sqlite, |_| {}).await;
-    let options: Vec<(String,)> = Q::new("PRAGMA compile_options").all(&t.app.db).await.unwrap();
+    let options: Vec<(String,)> = Q::new("PRAGMA compile_options").all(&t.app.platform.db).await.unwrap();
     let has = |wanted: &str| options.iter().any(|(option,)| option == wanted);
     assert!(has("DEFAULT_MEMSTATUS=0") && has("ENABLE_QPSG"), "{options:?}");
     assert!(!has("ENABLE_MEMORY_MANAGEMENT"), "{options:?}");
@@ -188,7 +188,7 @@ api_test!(every_fixed_statement_is_understood, |t| async move {
         let text = Q::new(text).text_for(is_postgres);
         let sql =
             if is_postgres { format!("PREPARE entry_{i} AS {text}") } else { format!("EXPLAIN {text}") };
-        let mut tx = t.app.db.begin().await.unwrap();
+        let mut tx = t.app.platform.db.begin().await.unwrap();
         if let Err(e) = Q::new(&sql).run(&mut tx).await {
             wrong.push(format!("{name}: {e}"));
         }

@@ -20,7 +20,7 @@ async fn beat(t: &Test, s: &Seeded) {
 }
 
 async fn check(t: &Test) -> (u64, u64) {
-    let Checked { is_leader, posted, resolved } = liveness_monitor::check(&t.app).await.unwrap();
+    let Checked { is_leader, posted, resolved } = liveness_monitor::check(&t.app.alerts).await.unwrap();
     assert!(is_leader);
     (posted, resolved)
 }
@@ -31,7 +31,7 @@ async fn alerts(t: &Test, tenant: OrgId) -> Vec<Value> {
         "SELECT CAST(payload AS TEXT) FROM router_alerts WHERE organization_id = ? ORDER BY system_key",
     )
     .bind(tenant)
-    .all(&t.app.db)
+    .all(&t.app.platform.db)
     .await
     .unwrap();
     rows.into_iter().map(|(payload,)| serde_json::from_str(&payload).unwrap()).collect()
@@ -52,7 +52,7 @@ api_test!(an_outage_is_raised_refreshed_and_resolved, |t| async move {
     let tree = t.tree().await;
     let (s, silent) = (t.system(tree.customer).await, t.system(tree.customer).await);
     beat(&t, &s).await;
-    let heard = t.app.now();
+    let heard = t.app.platform.now();
     t.advance(20 * MINUTE - Duration::from_micros(1));
     assert_eq!(check(&t).await, (0, 0));
     t.advance(Duration::from_micros(1));
@@ -93,7 +93,7 @@ api_test!(an_outage_is_raised_refreshed_and_resolved, |t| async move {
     let refreshed = firing(&t, &s).await;
     assert_eq!((&refreshed[0]["startsAt"], end(&refreshed[0])), (&start, heard.plus(35 * MINUTE).rfc3339(3)));
     beat(&t, &s).await;
-    let heard = t.app.now();
+    let heard = t.app.platform.now();
     assert_eq!(check(&t).await, (0, 1));
     // It ends with the moment of the check.
     t.advance(Duration::from_secs(1));
@@ -136,13 +136,13 @@ api_test!(an_alert_is_resolved_in_its_tenant_whatever_becomes_of_the_system, |t|
     t.advance(20 * MINUTE);
     assert_eq!(check(&t).await, (5, 0));
     let active = async |tenant: OrgId| {
-        let now = t.app.now();
+        let now = t.app.platform.now();
         let rows: (i64,) = Q::new(
             "SELECT CAST(COUNT(*) AS BIGINT) FROM router_alerts WHERE organization_id = ? AND ends_at > ?",
         )
         .bind(tenant)
         .bind(now.0)
-        .one(&t.app.db)
+        .one(&t.app.platform.db)
         .await
         .unwrap();
         rows.0
@@ -173,14 +173,14 @@ api_test!(an_alert_is_resolved_in_its_tenant_whatever_becomes_of_the_system, |t|
     act(&t, &owner, "DELETE", &format!("/resellers/{}/destroy", tree.reseller)).await;
     assert_eq!(check(&t).await, (0, 3));
     let left: (i64,) =
-        Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM link_alerts").one(&t.app.db).await.unwrap();
+        Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM link_alerts").one(&t.app.platform.db).await.unwrap();
     assert_eq!(left.0, 1);
 });
 
 api_test!(many_silent_systems_are_raised_in_batches, |t| async move {
     let tree = t.tree().await;
     let plan = bailiwick_demo::Plan { organizations: 20, systems: 3_000, ..Default::default() };
-    bailiwick_demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
+    bailiwick_demo::fill(&t.app.fleet, &plan, &mut |_| {}).await.unwrap();
     let owner = t.owner().await;
     let inactive = async || {
         let all = t.get("/api/systems/totals").bearer(&owner.token).send().await.expect(200).data();
@@ -208,7 +208,8 @@ async fn one_of_several_processes_watches() {
     beat(&t, &s).await;
     t.pass(20 * MINUTE).await;
     let both = async || {
-        let (a, b) = tokio::join!(liveness_monitor::check(&t.app), liveness_monitor::check(&other.app));
+        let (a, b) =
+            tokio::join!(liveness_monitor::check(&t.app.alerts), liveness_monitor::check(&other.app.alerts));
         (a.unwrap(), b.unwrap())
     };
     let (a, b) = both().await;
@@ -219,17 +220,17 @@ async fn one_of_several_processes_watches() {
     // It stays so as long as the one goes on, and the other takes over when it does not.
     for _ in 0..10 {
         t.advance(interval);
-        assert!(liveness_monitor::check(&leader.app).await.unwrap().is_leader);
-        assert!(!liveness_monitor::check(&follower.app).await.unwrap().is_leader);
+        assert!(liveness_monitor::check(&leader.app.alerts).await.unwrap().is_leader);
+        assert!(!liveness_monitor::check(&follower.app.alerts).await.unwrap().is_leader);
     }
     t.advance(3 * interval - Duration::from_micros(1));
-    assert!(!liveness_monitor::check(&follower.app).await.unwrap().is_leader);
+    assert!(!liveness_monitor::check(&follower.app.alerts).await.unwrap().is_leader);
     t.advance(Duration::from_micros(1));
-    let taken_over = liveness_monitor::check(&follower.app).await.unwrap();
+    let taken_over = liveness_monitor::check(&follower.app.alerts).await.unwrap();
     assert_eq!((taken_over.is_leader, taken_over.resolved), (true, 0));
-    assert!(!liveness_monitor::check(&leader.app).await.unwrap().is_leader);
+    assert!(!liveness_monitor::check(&leader.app.alerts).await.unwrap().is_leader);
     beat(&t, &s).await;
-    assert_eq!(liveness_monitor::check(&follower.app).await.unwrap().resolved, 1);
+    assert_eq!(liveness_monitor::check(&follower.app.alerts).await.unwrap().resolved, 1);
 }
 
 api_test!(
@@ -246,7 +247,7 @@ api_test!(
         let path = "/services/mimir/alertmanager/api/v2/alerts";
         // As many rows as the system may have, of which one fires.
         for n in 0..20 {
-            let end = if n == 19 { json!(null) } else { json!(t.app.now()) };
+            let end = if n == 19 { json!(null) } else { json!(t.app.platform.now()) };
             let alert = json!([{"labels": {"alertname": format!("A{n}")}, "endsAt": end}]);
             t.post(path).basic(&s.key, &s.secret).json(alert).send().await.expect(200);
         }

@@ -57,7 +57,7 @@ async fn count(t: &Test, who: &Persona, query: &str) -> u64 {
 }
 
 async fn change(t: &Test, q: Q) {
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     assert!(q.run(&mut tx).await.unwrap() > 0);
     tx.bump_auth_epoch(AffectedSystems::All).await.unwrap();
     tx.commit().await.unwrap();
@@ -82,8 +82,8 @@ api_test!(a_new_system_shows_its_key_and_secret_once, |t| async move {
         "id": made["id"], "name": "Milan cluster", "type": null, "status": "unknown", "fqdn": "", "ipv4_address": "",
         "ipv6_address": "", "version": "", "custom_data": {"site": "milan"},
         "organization": {"id": tree.customer, "logto_id": tree.customer, "name": "Alfa Customer", "type": "customer"},
-        "system_key": key, "system_secret": secret, "notes": "rack 4", "created_at": t.app.now(),
-        "updated_at": t.app.now(), "deleted_at": null, "registered_at": null, "suspended_at": null,
+        "system_key": key, "system_secret": secret, "notes": "rack 4", "created_at": t.app.platform.now(),
+        "updated_at": t.app.platform.now(), "deleted_at": null, "registered_at": null, "suspended_at": null,
         "suspended_by_org_id": null, "deleted_by_org_id": null,
         "created_by": {"user_id": r.id, "username": me["username"], "name": me["name"], "email": me["email"],
             "organization_id": tree.reseller, "organization_name": "Alfa Reseller"},
@@ -103,7 +103,8 @@ api_test!(a_new_system_shows_its_key_and_secret_once, |t| async move {
     let shown = get(&t, &r, &path).await.expect(200).data();
     assert_eq!((text(&shown, "system_key"), shown.get("system_secret")), (key, None));
     // Nothing readable of the secret is stored.
-    let (stored,): (String,) = Q::new("SELECT secret_hash FROM systems").one(&t.app.db).await.unwrap();
+    let (stored,): (String,) =
+        Q::new("SELECT secret_hash FROM systems").one(&t.app.platform.db).await.unwrap();
     assert!(stored.len() == 97 && !stored.contains(hidden));
 });
 
@@ -133,7 +134,7 @@ api_test!(a_home_out_of_reach_is_one_refusal, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     t.delete_organization(tree.customer).await;
-    let unknown = t.app.fresh::<OrgId>();
+    let unknown = t.app.platform.fresh::<OrgId>();
     for org in
         [json!(tree.owner), json!(tree.other_customer), json!(tree.customer), json!(unknown), json!("x")]
     {
@@ -173,7 +174,7 @@ api_test!(attribution_and_times_are_for_owners_and_distributors, |t| async move 
         assert!(reply.message().starts_with("access denied: "), "{}", reply.text());
     }
     let times = |created: &str, registered: &str| json!({"name": "S", "organization_id": tree.customer, "created_at": created, "registered_at": registered});
-    let tomorrow = t.app.now().plus(Duration::from_secs(86_400)).to_string();
+    let tomorrow = t.app.platform.now().plus(Duration::from_secs(86_400)).to_string();
     for (created, registered, errors) in [
         (
             tomorrow.as_str(),
@@ -238,7 +239,7 @@ api_test!(a_change_keeps_what_it_does_not_name, |t| async move {
     );
     assert_eq!(
         (&kept["type"], &kept["fqdn"], &kept["updated_at"]),
-        (&Value::Null, &json!(""), &json!(t.app.now()))
+        (&Value::Null, &json!(""), &json!(t.app.platform.now()))
     );
     let body = json!({"name": "Nèw", "notes": "", "custom_data": {"b": "2", "createdAt": "x"}});
     let changed = put(&t, &c, &id, body).await.expect(200).data();
@@ -252,7 +253,7 @@ api_test!(a_change_keeps_what_it_does_not_name, |t| async move {
     assert_eq!(get(&t, &c, &format!("/{id}")).await.expect(200).data(), changed);
     let (rows,): (i64,) =
         Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM audit_log WHERE object_type = 'system'")
-            .one(&t.app.db)
+            .one(&t.app.platform.db)
             .await
             .unwrap();
     assert_eq!(rows, 3);

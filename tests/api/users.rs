@@ -43,7 +43,7 @@ api_test!(a_new_user, |t| async move {
         "custom_data": {"desk": 4, "type": "owner", "createdBy": "x", "userRoleIds": [], "organizationId": 1, "createdAt": 2}
     });
     let made = post(&t, &d, sent).await.expect_message(201, "user created successfully").data();
-    let (now, id) = (t.app.now(), made["id"].as_str().unwrap().to_owned());
+    let (now, id) = (t.app.platform.now(), made["id"].as_str().unwrap().to_owned());
     let creator = users_row(&t, d.id).await;
     let expected = json!({
         "id": id, "logto_id": id, "username": "M_Rossi", "email": "M.Rossi@Example.org", "name": "Mario Rossi",
@@ -59,7 +59,7 @@ api_test!(a_new_user, |t| async move {
     assert_eq!(made, expected);
     assert_eq!(get(&t, &d, &format!("/api/users/{id}")).await.expect(200).data(), expected);
     // A generated password waits to be replaced.
-    let record = identities::password(&t.app.db, id.parse().unwrap()).await.unwrap().unwrap();
+    let record = identities::password(&t.app.platform.db, id.parse().unwrap()).await.unwrap().unwrap();
     assert_eq!(record.generated_at, Some(now));
     assert!(record.hash.unwrap().starts_with("$argon2id$"));
     // The next one of the same local part gets a number.
@@ -85,7 +85,7 @@ api_test!(a_hundred_thousand_roles_are_refused_at_once, |t| async move {
 
 /// User name, name and e-mail.
 async fn users_row(t: &Test, id: UserId) -> (String, String, String) {
-    let user = identities::get(&t.app.db, id).await.unwrap().unwrap();
+    let user = identities::get(&t.app.platform.db, id).await.unwrap().unwrap();
     (user.username, user.name, user.email)
 }
 
@@ -298,7 +298,7 @@ api_test!(a_put_changes_what_is_sent, |t| async move {
     let same =
         put(&t, &d, &id, json!({"name": null})).await.expect_message(200, "user updated successfully").data();
     let mut expected = before.clone();
-    expected["updated_at"] = json!(t.app.now());
+    expected["updated_at"] = json!(t.app.platform.now());
     assert_eq!(same, expected);
     // A field that clients always send passes unchanged.
     let echo = json!({"email": "a@example.org", "name": "A", "phone": "0123456789", "user_role_ids": ["reader"],
@@ -330,9 +330,9 @@ api_test!(a_put_changes_what_is_sent, |t| async move {
     put(&t, &d, &id, json!({"user_role_ids": ["x", "reader"], "name": "lost"})).await.expect_fields(&roles);
     assert_eq!(get(&t, &d, &format!("/api/users/{id}")).await.expect(200).data(), expected);
     // A changed address is no longer a confirmed one.
-    assert!(identities::get(&t.app.db, other.id).await.unwrap().unwrap().email_verified);
+    assert!(identities::get(&t.app.platform.db, other.id).await.unwrap().unwrap().email_verified);
     put(&t, &d, other.id, json!({"email": "new@example.org"})).await.expect(200);
-    assert!(!identities::get(&t.app.db, other.id).await.unwrap().unwrap().email_verified);
+    assert!(!identities::get(&t.app.platform.db, other.id).await.unwrap().unwrap().email_verified);
 });
 
 // Proves spec: guarantees#identity 1, authorization#guarantees 1.
@@ -374,7 +374,7 @@ api_test!(a_move_needs_both_ends_in_reach, |t| async move {
     let same = json!({"organization_id": tree.reseller, "name": "Still"});
     let still = put(&t, &d, stuck, same).await.expect(200).data();
     assert_eq!((&still["suspended_by_org_id"], &still["name"]), (&json!(tree.reseller), &json!("Still")));
-    assert_eq!(still["suspended_at"], json!(t.app.now()));
+    assert_eq!(still["suspended_at"], json!(t.app.platform.now()));
 });
 
 // Proves spec: guarantees#identity 18.
@@ -431,8 +431,8 @@ api_test!(a_password_reset_ends_all_sessions, |t| async move {
     assert_eq!(dead.data(), json!({"reason": "password changed"}));
     let refresh = t.post("/api/auth/refresh").json(json!({"refresh_token": user.refresh_token})).send().await;
     refresh.expect(401);
-    let record = identities::password(&t.app.db, user.id).await.unwrap().unwrap();
+    let record = identities::password(&t.app.platform.db, user.id).await.unwrap().unwrap();
     assert_eq!(record.generated_at, None);
-    assert!(passwords::verify(&t.app, new, record.hash.as_deref()).await.unwrap());
+    assert!(passwords::verify(&t.app.identity, new, record.hash.as_deref()).await.unwrap());
     get(&t, &d, "/api/me").await.expect(200);
 });

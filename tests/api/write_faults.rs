@@ -19,7 +19,7 @@ async fn at_each_write(t: &Test, what: &str) {
     alter(t, &[&function]).await;
     let without = "SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = 'public' AND NOT EXISTS (SELECT 1 FROM pg_trigger \
          WHERE tgname = 'full_disk' AND tgrelid = CAST(quote_ident(tablename) AS regclass))";
-    for (table,) in Q::new(without).all::<(String,)>(&t.app.db).await.unwrap() {
+    for (table,) in Q::new(without).all::<(String,)>(&t.app.platform.db).await.unwrap() {
         let trigger = format!(
             "CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE OR DELETE ON \"{table}\" EXECUTE FUNCTION no_room()"
         );
@@ -34,7 +34,7 @@ async fn fill(t: &Test) {
         return at_each_write(t, REFUSES).await;
     }
     // It may not have been noticed since the last time.
-    let Ok(mut tx) = t.app.db.begin().await else { return };
+    let Ok(mut tx) = t.app.platform.db.begin().await else { return };
     Q::new("PRAGMA query_only = ON").run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
 }
@@ -89,9 +89,9 @@ api_test!(a_request_that_cannot_be_written_gets_503_and_succeeds_once_there_is_r
 
 api_test!(readiness_and_metrics_say_whether_the_database_can_be_written, |t| async move {
     let is_healthy = async || t.get("/health").send().await.status == 200;
-    assert!(is_healthy().await && write_check::was_writable(&t.app).await);
-    processes::start(&t.app, "a host".to_owned()).await.unwrap();
-    let before = t.app.db.connections().write_faults;
+    assert!(is_healthy().await && write_check::was_writable(&t.app.platform).await);
+    processes::start(&t.app.platform, "a host".to_owned()).await.unwrap();
+    let before = t.app.platform.db.connections().write_faults;
     eventually("it says no", async || {
         fill(&t).await;
         let health = t.get("/health").send().await;
@@ -100,15 +100,18 @@ api_test!(readiness_and_metrics_say_whether_the_database_can_be_written, |t| asy
         health.status == 503
     })
     .await;
-    assert!(!write_check::was_writable(&t.app).await && t.app.db.connections().write_faults > before);
+    assert!(
+        !write_check::was_writable(&t.app.platform).await
+            && t.app.platform.db.connections().write_faults > before
+    );
     t.get("/api/services/mimir/alertmanager/-/ready").send().await.expect(503);
     eventually("it says yes", is_healthy).await;
-    assert!(write_check::was_writable(&t.app).await);
+    assert!(write_check::was_writable(&t.app.platform).await);
 });
 
 // A statement that failed took its whole transaction with it: a COMMIT that PostgreSQL answers with a rollback is no success.
 api_test!(a_transaction_with_a_failed_statement_cannot_be_committed, |t| async move {
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new("UPDATE auth_epoch SET n = n + 1").run(&mut tx).await.unwrap();
     Q::new("SELECT nothing FROM nowhere").run(&mut tx).await.unwrap_err();
     assert!(matches!(tx.commit().await, Err(StoreError::Ended { passes: false })));

@@ -224,8 +224,8 @@ async fn ask(
     let mut asked: HashSet<Fingerprint> = new.iter().copied().collect();
     asked.extend(beside.keys().chain(noted.keys()));
     let asked: Vec<Fingerprint> = asked.into_iter().collect();
-    let stored = stored(&service.db, tenant, &asked).await?;
-    let (of_system, of_tenant) = active_counts::counts(&service.db, tenant, system_key).await?;
+    let stored = stored(&service.platform.db, tenant, &asked).await?;
+    let (of_system, of_tenant) = active_counts::counts(&service.platform.db, tenant, system_key).await?;
 
     let mut memory = service.alerting().room.memory();
     beside.extend(memory.under_way(tenant));
@@ -371,7 +371,7 @@ pub(super) async fn admit_silence(
     who: &Sender<'_>,
     added: Added,
 ) -> Result<(), Fault> {
-    let (limits, now) = (&service.settings.alerting.limits, service.now());
+    let (limits, now) = (&service.settings.alerting.limits, service.platform.now());
     let room = &service.alerting().room;
     let known = room.silences().entry(who.tenant).or_default().admit(added, limits, now);
     if let Some(verdict) = known {

@@ -113,7 +113,7 @@ pub async fn raise(
         .collect();
     let mut left = Vec::new();
     for (n, group) in pushes.chunks(PUSHES).enumerate() {
-        let Ok(outcomes) = store_group(service.db.clone(), rules, group.to_vec()).await;
+        let Ok(outcomes) = store_group(service.platform.db.clone(), rules, group.to_vec()).await;
         let failed = outcomes.into_iter().enumerate().filter(|(_, outcome)| match outcome {
             Ok(_) => false,
             Err(error) => {
@@ -128,8 +128,8 @@ pub async fn raise(
 
 fn start(service: &Alerts) -> Pushes {
     let rules = Rules::of(service);
-    let db = service.db.clone();
-    GroupCommit::start(&service.tasks, service.stop.clone(), PUSHES, move |group| {
+    let db = service.platform.db.clone();
+    GroupCommit::start(&service.platform.tasks, service.platform.stop.clone(), PUSHES, move |group| {
         store_group(db.clone(), rules, group)
     })
 }
@@ -347,13 +347,13 @@ pub(super) async fn alerts(
     service: &Alerts,
     who: &Sender<'_>,
 ) -> Result<(Vec<ListedAlert>, Vec<ListedSilence>), Fault> {
-    let at = service.now();
+    let at = service.platform.now();
     let now = Nanos::from_ts(at);
     let outage = service.alerting().outage.get();
     // After an outage, alerts that expired in it are still shown for a while.
     let from = outage.and_then(|o| o.spares(now)).map_or(at, |(from, _)| from.to_ts());
     let (stored, silences) =
-        rows::alerts_and_silences_of_system(&service.db, who.tenant, who.key(), from, at).await?;
+        rows::alerts_and_silences_of_system(&service.platform.db, who.tenant, who.key(), from, at).await?;
     let has_silences = !silences.is_empty();
     let list = move |expressions: &Expressions| {
         let stored: Vec<StoredAlert> = stored.iter().filter_map(|p| read(p)).collect();
@@ -372,9 +372,9 @@ pub(super) async fn alerts(
 
 /// The system's silences that may still be read.
 pub(super) async fn silences(service: &Alerts, who: &Sender<'_>) -> Result<Vec<ListedSilence>, Fault> {
-    let at = service.now();
+    let at = service.platform.now();
     let from = at.minus(service.settings.alerting.silence_retention);
-    let stored = rows::silences_of_system(&service.db, who.tenant, who.key(), from).await?;
+    let stored = rows::silences_of_system(&service.platform.db, who.tenant, who.key(), from).await?;
     let now = Nanos::from_ts(at);
     Ok(stored.iter().filter_map(|p| read::<StoredSilence>(p)).map(|s| s.listed(now)).collect())
 }
@@ -385,8 +385,8 @@ pub(super) async fn silence(
     who: &Sender<'_>,
     id: Uuid,
 ) -> Result<Option<ListedSilence>, Fault> {
-    let now = Nanos::from_ts(service.now());
-    let payload = rows::silence(&service.db, who.tenant, id).await?;
+    let now = Nanos::from_ts(service.platform.now());
+    let payload = rows::silence(&service.platform.db, who.tenant, id).await?;
     let stored = payload.as_deref().and_then(read::<StoredSilence>);
     let kept = stored.filter(|s| !s.is_removable(now, service.settings.alerting.silence_retention));
     Ok(kept.map(|s| s.listed(now)))
@@ -399,7 +399,7 @@ pub(super) async fn set_silence(
     now: Nanos,
     posted: PostedSilence,
 ) -> Result<Uuid, Fault> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     lock_for_writing(&mut tx, [who.tenant]).await?;
     let id = set_silence_in(&mut tx, service, who, now, posted).await?;
     tx.commit().await?;
@@ -419,7 +419,7 @@ pub(super) async fn set_silence_in(
         Some(id) => stored_silence(service, tx, who.tenant, id, now).await?,
         None => None,
     };
-    let new_id = uuid::Builder::from_random_bytes(random(&*service.entropy)).into_uuid();
+    let new_id = uuid::Builder::from_random_bytes(random(&*service.platform.entropy)).into_uuid();
     let decided = put_silence(posted, stored.as_ref(), Some(who.key()), now, new_id)?;
     if decided.put.id == new_id {
         let counts = rows::count_silences(tx, who.tenant, who.key(), now.to_ts()).await?;
@@ -445,7 +445,7 @@ pub(super) async fn set_silence_in(
 
 /// Expires the system's own silence.
 pub(super) async fn expire_silence(service: &Alerts, who: &Sender<'_>, id: Uuid) -> Result<bool, Fault> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     lock_for_writing(&mut tx, [who.tenant]).await?;
     let is_known = expire_silence_in(&mut tx, service, who, id).await?;
     tx.commit().await?;
@@ -459,7 +459,7 @@ pub(super) async fn expire_silence_in(
     who: &Sender<'_>,
     id: Uuid,
 ) -> Result<bool, Fault> {
-    let now = Nanos::from_ts(service.now());
+    let now = Nanos::from_ts(service.platform.now());
     let stored = stored_silence(service, tx, who.tenant, id, now).await?;
     let Some(stored) = stored.filter(|s| is_owned(&s.matchers, who.key())) else { return Ok(false) };
     if let Some(expired) = stored.expired(now) {

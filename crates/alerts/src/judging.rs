@@ -76,7 +76,7 @@ async fn run<T: Send + 'static>(
         let _permit = permit;
         work(&expressions)
     };
-    service.tasks.spawn_blocking(work).await.map_err(Error::internal)
+    service.platform.tasks.spawn_blocking(work).await.map_err(Error::internal)
 }
 
 #[cfg(test)]

@@ -49,11 +49,14 @@ use bailiwick_alerting::{
     listing::{Viewer, select_alerts, select_silences},
     parse_alerts, parse_silence,
 };
+use bailiwick_directory::Directory;
 use bailiwick_domain::{Clock, Error, OrgId, Result as DomainResult, UserId};
+use bailiwick_events::Events;
 use bailiwick_fleet::Fleet;
 use bailiwick_identity::{api_keys::silence_ends, credentials::SystemIdentity};
 use bailiwick_outbound::{RouterClient, RouterConfig, router_client};
 use bailiwick_platform::{
+    Platform,
     limits::{FairSemaphore, KeyedLimit},
     shared_read::SharedReads,
 };
@@ -78,11 +81,22 @@ const WHOLE_LISTS: usize = 2;
 #[derive(Clone)]
 pub struct Alerts(Arc<Parts>);
 
-bailiwick_platform::service!(Alerts, Parts, fleet: Fleet);
+bailiwick_platform::service!(Alerts, Parts);
 
 /// The parts of [`Alerts`].
 pub struct Parts {
-    fleet: Fleet,
+    /// Database, clock, keys and limits.
+    pub platform: Platform,
+    /// Settings of all services.
+    pub settings: Arc<Settings>,
+    /// Events and mail.
+    pub events: Events,
+    /// Sign-in and credentials.
+    pub identity: bailiwick_identity::Identity,
+    /// Organizations and users.
+    pub directory: Directory,
+    /// Systems.
+    pub fleet: Fleet,
     alerting: Alerting,
 }
 
@@ -92,8 +106,16 @@ impl Alerts {
     /// # Errors
     /// A router address that cannot be used.
     pub fn new(fleet: Fleet) -> DomainResult<Alerts> {
-        let alerting = Alerting::new(&fleet.settings, &fleet.clock)?;
-        Ok(Alerts(Arc::new(Parts { fleet, alerting })))
+        let alerting = Alerting::new(&fleet.settings, &fleet.platform.clock)?;
+        Ok(Alerts(Arc::new(Parts {
+            platform: fleet.platform.clone(),
+            settings: fleet.settings.clone(),
+            events: fleet.events.clone(),
+            identity: fleet.identity.clone(),
+            directory: fleet.directory.clone(),
+            fleet,
+            alerting,
+        })))
     }
 }
 
@@ -295,7 +317,7 @@ pub async fn push_alerts(
     who: &Sender<'_>,
     body: &[u8],
 ) -> Result<(), Fault> {
-    let now = Nanos::from_ts(service.now());
+    let now = Nanos::from_ts(service.platform.now());
     let alerting = service.alerting();
     let mut batch = parse_alerts(
         body,
@@ -387,7 +409,7 @@ pub async fn set_silence(
     who: &Sender<'_>,
     body: &[u8],
 ) -> Result<Uuid, Fault> {
-    let now = Nanos::from_ts(service.now());
+    let now = Nanos::from_ts(service.platform.now());
     let intake = SilenceIntake { identity: Some(&who.identity), now, limits: &service.alerting().limits };
     let posted = parse_silence(body, &intake)?;
     let set = router.set_silence(service, who, now, posted).await;

@@ -49,7 +49,7 @@ pub async fn check(service: &Alerts) -> Result<Checked> {
 }
 
 async fn hold_lease(service: &Alerts, task: &str) -> Result<bool> {
-    lease(service, task, service.settings.systems.check_interval * INTERVALS).await
+    lease(&service.platform, task, service.settings.systems.check_interval * INTERVALS).await
 }
 
 /// Sets the statuses that time changes; false without the lease.
@@ -59,7 +59,7 @@ async fn hold_lease(service: &Alerts, task: &str) -> Result<bool> {
 pub async fn update_statuses(service: &Alerts) -> Result<bool> {
     let is_leader = hold_lease(service, STATUSES).await?;
     if is_leader {
-        systems::stats::update_statuses(service).await?;
+        systems::stats::update_statuses(&service.fleet).await?;
     }
     Ok(is_leader)
 }
@@ -78,16 +78,16 @@ pub async fn check_alerts(service: &Alerts) -> Result<Checked> {
         if !checked.is_leader {
             return Ok(checked);
         }
-        let over = silent_systems::over(&service.db, after, BATCH).await?;
+        let over = silent_systems::over(&service.platform.db, after, BATCH).await?;
         let Some(last) = over.last() else { break };
         after = (last.system_id, last.organization_id);
         checked.resolved += resolve(service, over).await?;
     }
-    let due = service.now().minus(service.settings.systems.link_alert_refresh);
+    let due = service.platform.now().minus(service.settings.systems.link_alert_refresh);
     for source in Source::ALL {
         let mut after = SystemId(Uuid::nil());
         while checked.is_leader {
-            let silent = silent_systems::due(&service.db, source, due, after, BATCH).await?;
+            let silent = silent_systems::due(&service.platform.db, source, due, after, BATCH).await?;
             let Some(last) = silent.last() else { break };
             after = last.id;
             checked.posted += fire(service, silent).await?;
@@ -99,7 +99,7 @@ pub async fn check_alerts(service: &Alerts) -> Result<Checked> {
 
 /// Raises or refreshes the alerts of these systems, one batch for each tenant.
 async fn fire(service: &Alerts, silent: Vec<Silent>) -> Result<u64> {
-    let now = service.now();
+    let now = service.platform.now();
     let mut tenants: BTreeMap<OrgId, Vec<(OpenLinkAlert, Ts, PostedAlert)>> = BTreeMap::new();
     for system in silent {
         let started_at = system.last_heartbeat.plus(service.settings.systems.liveness_timeout).min(now);
@@ -118,7 +118,7 @@ async fn fire(service: &Alerts, silent: Vec<Silent>) -> Result<u64> {
             .map(|(raised, at, alert)| ((raised.clone(), at), (raised.system_key, alert)))
             .unzip();
         let Some(taken) = post(service, tenant, rows, alerts).await else { continue };
-        let mut tx = service.db.begin_relaxed().await?;
+        let mut tx = service.platform.db.begin_relaxed().await?;
         let first = silent_systems::not_posted_before(&mut tx, &taken).await?;
         EventDraft::write_all(
             first.iter().map(|raised| event_for(Happening::LinkFailed, raised)),
@@ -141,7 +141,7 @@ async fn resolve(service: &Alerts, over: Vec<OpenLinkAlert>) -> Result<u64> {
     }
     let mut count = 0;
     for (tenant, rows) in tenants {
-        let is_gone = organizations::node(&service.db, tenant).await?.is_none();
+        let is_gone = organizations::node(&service.platform.db, tenant).await?.is_none();
         // The embedded router keeps no rows of a tenant that is gone.
         let resolved = if is_gone && service.alerting().is_embedded() {
             rows
@@ -153,11 +153,11 @@ async fn resolve(service: &Alerts, over: Vec<OpenLinkAlert>) -> Result<u64> {
             let Some(taken) = post(service, tenant, rows, alerts).await else { continue };
             taken
         };
-        let mut tx = service.db.begin_relaxed().await?;
+        let mut tx = service.platform.db.begin_relaxed().await?;
         let heard = silent_systems::active_among(&mut tx, &resolved).await?;
         let restored = resolved.iter().filter(|raised| heard.contains(&raised.system_id));
         let restored = restored.map(|raised| event_for(Happening::LinkRestored, raised));
-        EventDraft::write_all(restored, &mut tx, service.now()).await?;
+        EventDraft::write_all(restored, &mut tx, service.platform.now()).await?;
         silent_systems::forget(&mut tx, &resolved).await?;
         tx.commit().await?;
         count += resolved.len() as u64;
@@ -221,7 +221,7 @@ fn firing(service: &Alerts, system: &Silent, started_at: Ts, now: Ts) -> Result<
 
 /// The same labels once more, over now.
 fn over_now(service: &Alerts, raised: &OpenLinkAlert) -> Result<PostedAlert> {
-    let now = service.now();
+    let now = service.platform.now();
     let alert = json!([{
         "labels": labels(service), "startsAt": now.minus(Duration::from_secs(60)), "endsAt": now,
     }]);
@@ -241,7 +241,7 @@ fn stable(system: SystemId, organization: OrgId, key: &str) -> Identity {
 fn posted(service: &Alerts, alert: &Value, identity: &Identity) -> Result<PostedAlert> {
     let intake = Intake {
         identity: Some(identity),
-        now: Nanos::from_ts(service.now()),
+        now: Nanos::from_ts(service.platform.now()),
         resolve_timeout: service.settings.alerting.resolve_timeout,
         limits: &service.alerting().limits,
     };

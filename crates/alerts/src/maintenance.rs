@@ -50,10 +50,13 @@ pub async fn deliver_queued(service: &Alerts) -> Result<usize, StoreError> {
 /// The database's.
 pub async fn purge_ended(service: &Alerts) -> Result<u64, StoreError> {
     outage_detector::sign_if_due(service).await?;
-    let now = service.now();
+    let now = service.platform.now();
     // An alert that ended in an outage may be refreshed right after it, and its recipients are still to be notified.
-    let up_since =
-        service.alerting().outage.ended_at().map_or(service.started_at, |at| at.max(service.started_at));
+    let up_since = service
+        .alerting()
+        .outage
+        .ended_at()
+        .map_or(service.platform.started_at, |at| at.max(service.platform.started_at));
     let before = |kept| if now >= up_since.plus(kept) { now.minus(kept) } else { Ts(i64::MIN) };
     let (told, untold) = (before(KEEP_TOLD), before(KEEP_UNTOLD));
     let settings = &service.settings.alerting;
@@ -61,7 +64,7 @@ pub async fn purge_ended(service: &Alerts) -> Result<u64, StoreError> {
     let notices_before = now.minus(kept_for(settings.timing.repeat_interval));
     let mut removed = 0;
     loop {
-        let mut tx = service.db.begin_relaxed().await?;
+        let mut tx = service.platform.db.begin_relaxed().await?;
         let n = router::purge_alerts(&mut tx, told, untold, ROWS).await?
             + router::purge_silences(&mut tx, silences_before, ROWS).await?;
         let traces = notification_log::purge(&mut tx, notices_before, ROWS).await?

@@ -54,7 +54,7 @@ impl KnownOutage {
 /// Gives a sign of life unless the last one is recent, and learns of an outage that has just ended.
 pub(super) async fn sign_if_due(service: &Alerts) -> Result<(), StoreError> {
     let signed_at = service.alerting().outage.known().signed_at;
-    let now = service.now();
+    let now = service.platform.now();
     // If the clock was set back, the last sign does not count.
     let is_recent = signed_at.is_some_and(|at| at <= now && now.since(at) < INTERVAL);
     if is_recent { Ok(()) } else { sign(service).await }
@@ -62,7 +62,8 @@ pub(super) async fn sign_if_due(service: &Alerts) -> Result<(), StoreError> {
 
 async fn sign(service: &Alerts) -> Result<(), StoreError> {
     let short = service.settings.alerting.short_outage;
-    let (at, outage) = rows::note_alive(&service.db, &*service.clock, short, REFRESH_AFTER_OUTAGE).await?;
+    let (at, outage) =
+        rows::note_alive(&service.platform.db, &*service.platform.clock, short, REFRESH_AFTER_OUTAGE).await?;
     let ends = outage.map(|o| (Nanos::from_ts(o.down_since), Nanos::from_ts(o.up_since)));
     let outage = ends.and_then(|(down, up)| Outage::new(down, up));
     let alerting = service.alerting();

@@ -121,7 +121,7 @@ pub(super) async fn split_waiting(
         return Ok((Vec::new(), alerts));
     }
     let fingerprints: Vec<String> = alerts.iter().map(|a| a.fingerprint().to_string()).collect();
-    let waiting = alert_queue::waiting(&service.db, tenant, &fingerprints).await?;
+    let waiting = alert_queue::waiting(&service.platform.db, tenant, &fingerprints).await?;
     Ok(alerts.into_iter().partition(|a| waiting.contains(&a.fingerprint().to_string())))
 }
 
@@ -145,7 +145,7 @@ pub(super) async fn enqueue(
 ) -> Result<QueueOutcome, Fault> {
     let waiting = &service.alerting().waiting;
     waiting.add(tenant);
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let left_out = match share {
         Some(system_key) => left_out(service, &mut tx, (tenant, system_key), now, &alerts).await?,
         None => LeftOut::default(),
@@ -223,7 +223,7 @@ async fn left_out(
 
 /// Drops the queued alerts of a system in a tenant it has left.
 pub(super) async fn withdraw(service: &Alerts, tenant: OrgId, system_key: &str) -> Result<(), Fault> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     alert_queue::remove_of_system(&mut tx, tenant, system_key).await?;
     Ok(tx.commit().await?)
 }
@@ -233,21 +233,22 @@ pub(super) async fn deliver(service: &Alerts) -> Result<usize, StoreError> {
     let Some(client) = service.alerting().router.remote() else { return Ok(0) };
     let waiting = &service.alerting().waiting;
     let read = waiting.begin();
-    let tenants = alert_queue::tenants(&service.db).await?;
+    let tenants = alert_queue::tenants(&service.platform.db).await?;
     waiting.set(&tenants, read);
     if tenants.is_empty() {
         return Ok(0);
     }
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let expired =
-        alert_queue::expire(&mut tx, service.now().minus(service.settings.alerting.resolve_timeout)).await?;
+        alert_queue::expire(&mut tx, service.platform.now().minus(service.settings.alerting.resolve_timeout))
+            .await?;
     tx.commit().await?;
     if expired > 0 {
         service.alerting().dropped.expired.add(expired);
         tracing::warn!(alerts = expired, "queued alerts were dropped: too old to be delivered");
     }
-    let now = service.now();
-    let due = alert_queue::due(&service.db, now, now.plus(lease(service))).await?;
+    let now = service.platform.now();
+    let due = alert_queue::due(&service.platform.db, now, now.plus(lease(service))).await?;
     let mut each =
         stream::iter(due).map(|tenant| deliver_to(service, client, tenant)).buffer_unordered(SIDE_BY_SIDE);
     // A failure for one tenant must not leave the alerts of others leased.
@@ -272,9 +273,10 @@ async fn deliver_to(service: &Alerts, client: &RouterClient, tenant: OrgId) -> R
     let (waiting, time) = (&service.alerting().waiting, service.settings.alerting.limits.write_timeout);
     let (began, mut requests, mut leased) = (Instant::now(), REQUESTS, 0);
     while requests > 0 && began.elapsed() < time {
-        let (now, limit) = (service.now(), waiting.at_once(tenant));
+        let (now, limit) = (service.platform.now(), waiting.at_once(tenant));
         let rows = i64::try_from(limit).unwrap_or(i64::MAX);
-        let claimed = alert_queue::claim(&service.db, tenant, now, now.plus(lease(service)), rows).await?;
+        let claimed =
+            alert_queue::claim(&service.platform.db, tenant, now, now.plus(lease(service)), rows).await?;
         if claimed.alerts.is_empty() {
             break;
         }
@@ -287,9 +289,9 @@ async fn deliver_to(service: &Alerts, client: &RouterClient, tenant: OrgId) -> R
             _ => {}
         }
         if !left.is_empty() {
-            let now = service.now();
+            let now = service.platform.now();
             let left = Claimed { alerts: left, ..claimed };
-            let mut tx = service.db.begin().await?;
+            let mut tx = service.platform.db.begin().await?;
             alert_queue::postpone(&mut tx, &left, |attempts| RETRY.next_try(now, attempts.saturating_add(1)))
                 .await?;
             tx.commit().await?;
@@ -361,7 +363,7 @@ async fn send(
 async fn finish(service: &Alerts, claimed: &Claimed, part: &[Queued]) -> Result<(), StoreError> {
     let part = Claimed { alerts: part.to_vec(), ..*claimed };
     // A transaction of its own: all writers of the queue lock an organization's rows in one order.
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     alert_queue::finish(&mut tx, &part).await?;
     tx.commit().await
 }
@@ -374,7 +376,7 @@ async fn put(
 ) -> Result<(), RouterError> {
     let payloads: Vec<&str> = alerts.iter().map(|alert| alert.payload.as_str()).collect();
     let body = format!("[{}]", payloads.join(","));
-    let (tenant, request_id) = (tenant.to_string(), service.fresh::<uuid::Uuid>().to_string());
+    let (tenant, request_id) = (tenant.to_string(), service.platform.fresh::<uuid::Uuid>().to_string());
     client.put_alerts(Caller { tenant: &tenant, request_id: &request_id }, body.into()).await
 }
 

@@ -52,7 +52,7 @@ impl AlertRouter {
     /// Whether the router can take requests.
     pub async fn is_ready(&self, service: &Alerts) -> bool {
         match self {
-            AlertRouter::Embedded => write_check::check(service).await.is_ok(),
+            AlertRouter::Embedded => write_check::check(&service.platform).await.is_ok(),
             AlertRouter::Remote(client) => client.is_ready().await,
         }
     }
@@ -77,7 +77,7 @@ impl AlertRouter {
         tenant: OrgId,
         alerts: Vec<ServiceAlert>,
     ) -> Result<Vec<usize>, Fault> {
-        let now = Nanos::from_ts(service.now());
+        let now = Nanos::from_ts(service.platform.now());
         match self {
             AlertRouter::Embedded => embedded::raise(service, tenant, now, alerts).await,
             AlertRouter::Remote(client) => service_alerts::post(service, client, tenant, now, alerts).await,

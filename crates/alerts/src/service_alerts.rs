@@ -33,7 +33,7 @@ pub(crate) async fn post(
     let mut alerts = alerts.into_iter().map(|(_, alert)| alert).peekable();
     while alerts.peek().is_some() {
         let some = alerts.by_ref().take(ALERTS).collect();
-        let request_id = service.fresh::<uuid::Uuid>().to_string();
+        let request_id = service.platform.fresh::<uuid::Uuid>().to_string();
         let caller = Caller { tenant: &id, request_id: &request_id };
         hand_over(service, client, Addressed { caller, tenant, system_key: None }, now, some).await?;
     }

@@ -28,10 +28,12 @@ const LATER: Duration = Duration::from_secs(10);
 /// Starts the worker on the application's tracker.
 pub fn start_worker(service: &Alerts) {
     let worker = service.clone();
-    service.tasks.spawn(async move {
+    service.platform.tasks.spawn(async move {
         let step = || work_off(&worker);
-        let hint = Some(&worker.transfers.arrived);
-        Worker { name: KIND, failure: jobs::FAILURE, poll: POLL, hint, step }.run(&worker.stop).await;
+        let hint = Some(&worker.fleet.transfers.arrived);
+        Worker { name: KIND, failure: jobs::FAILURE, poll: POLL, hint, step }
+            .run(&worker.platform.stop)
+            .await;
     });
 }
 
@@ -42,13 +44,13 @@ pub async fn run_until_idle(service: &Alerts) -> Result<u64> {
 
 /// Leases once and processes the leased rows.
 async fn work_off(service: &Alerts) -> Result<u64> {
-    let _turn = service.transfers.turn.lock().await;
-    let now = service.now();
-    let leased = leased_jobs::claim(&service.db, KIND, now, now.plus(LEASE), 1).await?;
+    let _turn = service.fleet.transfers.turn.lock().await;
+    let now = service.platform.now();
+    let leased = leased_jobs::claim(&service.platform.db, KIND, now, now.plus(LEASE), 1).await?;
     for job in &leased {
         let outcome = handle(service, job).instrument(jobs::span(KIND)).await;
-        let now = service.now();
-        let mut tx = service.db.begin_relaxed().await?;
+        let now = service.platform.now();
+        let mut tx = service.platform.db.begin_relaxed().await?;
         match outcome {
             Ok(None) => {
                 leased_jobs::finish(&mut tx, job).await?;
@@ -70,12 +72,12 @@ async fn work_off(service: &Alerts) -> Result<u64> {
 /// When there is more to do; none: never.
 async fn handle(service: &Alerts, job: &Job) -> Result<Option<Ts>> {
     let cleanup: Cleanup = serde_json::from_value(job.payload.clone()).map_err(Error::internal)?;
-    let lock = Lock { service, name: lock(cleanup.system), holder: service.fresh() };
+    let lock = Lock { service, name: lock(cleanup.system), holder: service.platform.fresh() };
     if !lock.hold().await? {
-        return Ok(Some(service.now().plus(LATER)));
+        return Ok(Some(service.platform.now().plus(LATER)));
     }
     let cleared = clear(service, &cleanup, &lock).await;
-    leases::release(&service.db, &lock.name, lock.holder).await?;
+    leases::release(&service.platform.db, &lock.name, lock.holder).await?;
     cleared
 }
 
@@ -89,24 +91,24 @@ struct Lock<'a> {
 impl Lock<'_> {
     /// Takes or renews the lease; false when another process has it.
     async fn hold(&self) -> Result<bool> {
-        let now = self.service.now();
-        Ok(leases::take(&self.service.db, &self.name, self.holder, now, now.plus(LOCK)).await?)
+        let now = self.service.platform.now();
+        Ok(leases::take(&self.service.platform.db, &self.name, self.holder, now, now.plus(LOCK)).await?)
     }
 }
 
 async fn clear(service: &Alerts, cleanup: &Cleanup, lock: &Lock<'_>) -> Result<Option<Ts>> {
-    let has_happened = reassignments::has_happened(&service.db, cleanup.reassignment).await?;
+    let has_happened = reassignments::has_happened(&service.platform.db, cleanup.reassignment).await?;
     // Both steps are tried: storage or router may be away for long, and neither waits for the other.
     let left = if has_happened { leave(service, cleanup).await } else { Ok(0) };
     let mut deleted = 0;
     let removed = remove(service, cleanup, lock, &mut deleted).await;
-    let mut tx = service.db.begin_relaxed().await?;
+    let mut tx = service.platform.db.begin_relaxed().await?;
     reassignments::note_cleared(&mut tx, cleanup.reassignment, deleted, *left.as_ref().unwrap_or(&0)).await?;
     tx.commit().await?;
     left?;
     match removed? {
-        true => Ok(cleanup.settled_at.filter(|at| *at > service.now())),
-        false => Ok(Some(service.now().plus(LATER))),
+        true => Ok(cleanup.settled_at.filter(|at| *at > service.platform.now())),
+        false => Ok(Some(service.platform.now().plus(LATER))),
     }
 }
 
@@ -116,7 +118,7 @@ async fn remove(service: &Alerts, cleanup: &Cleanup, lock: &Lock<'_>, deleted: &
         if !lock.hold().await? {
             return Ok(false);
         }
-        let is_gone = objects::delete_unlisted_backup(service, key).await?;
+        let is_gone = objects::delete_unlisted_backup(&service.directory, key).await?;
         *deleted += u64::from(is_gone && cleanup.originals.contains(key));
     }
     Ok(true)
@@ -125,7 +127,7 @@ async fn remove(service: &Alerts, cleanup: &Cleanup, lock: &Lock<'_>, deleted: &
 /// Ends the alerts and silences of the system in the tenant it has left, unless it is back there; returns the number of
 /// silences.
 async fn leave(service: &Alerts, cleanup: &Cleanup) -> Result<u64> {
-    let found = systems::get(&service.db, cleanup.system).await?;
+    let found = systems::get(&service.platform.db, cleanup.system).await?;
     if found.is_some_and(|found| found.system.organization.id == cleanup.from) {
         return Ok(0);
     }

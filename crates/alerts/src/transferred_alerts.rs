@@ -20,7 +20,7 @@ pub(crate) async fn leave(
     system_key: &str,
 ) -> Result<u64, Fault> {
     let router = service.alerting().router_for_worker();
-    let request_id = service.fresh::<uuid::Uuid>().to_string();
+    let request_id = service.platform.fresh::<uuid::Uuid>().to_string();
     let identity = Identity {
         system_key: system_key.to_owned(),
         system_id: system.to_string(),
@@ -30,7 +30,7 @@ pub(crate) async fn leave(
     let who = Sender { identity, tenant, request_id: &request_id };
     // Queued alerts need not reach the tenant any more.
     push_queue::withdraw(service, tenant, system_key).await?;
-    let now = Nanos::from_ts(service.now());
+    let now = Nanos::from_ts(service.platform.now());
     let alerts = list_alerts(service, &router, &who, &AlertsQuery::default()).await?;
     let resolved: Vec<ServiceAlert> =
         alerts.into_iter().map(|alert| (system_key.to_owned(), alert.ended(now))).collect();

@@ -64,7 +64,7 @@ async fn serve(app: &App, route: &Route, acting: Option<Acting>, request: Reques
     }
     let only_reads = route.method == Method::GET && parts.extensions.get::<Caller>().is_some();
     let made = next.run(Request::from_parts(parts, body));
-    let made = async { if only_reads { replica::read(app, made).await } else { made.await } };
+    let made = async { if only_reads { replica::read(&app.platform, made).await } else { made.await } };
     let Ok(mut response) = tokio::time::timeout(route.answers_within, made).await else {
         let log = format!("no answer within {} s", route.answers_within.as_secs_f64());
         return answer(&Error::Unavailable { message: "service temporarily unavailable".into(), log }, route);
@@ -88,9 +88,9 @@ async fn admit(app: &App, route: &Route, acting: Option<Acting>, parts: &mut Par
             let header = authorization(&parts.headers);
             let ip = client_ip(parts)?;
             let system = match route.credential {
-                Credential::System => credentials::authenticate_system(app, header, ip).await?,
-                Credential::Legacy => credentials::authenticate_legacy(app, header, ip).await?,
-                _ => credentials::authenticate_either(app, header, ip).await?,
+                Credential::System => credentials::authenticate_system(&app.identity, header, ip).await?,
+                Credential::Legacy => credentials::authenticate_legacy(&app.identity, header, ip).await?,
+                _ => credentials::authenticate_either(&app.identity, header, ip).await?,
             };
             layers::note_caller("system");
             parts.extensions.insert(system);
@@ -102,7 +102,7 @@ async fn admit(app: &App, route: &Route, acting: Option<Acting>, parts: &mut Par
         // This route ends the impersonation, even if the other user has already ended it.
         Some(acting) if route.ends_impersonation() && acting.caller.is_err() => return acting.exit,
         Some(acting) => acting.caller?,
-        None => callers::authenticate_bearer(app, &bearer(parts)?).await?,
+        None => callers::authenticate_bearer(&app.identity, &bearer(parts)?).await?,
     };
     layers::note_caller(if caller.is_api_key() { "key" } else { "user" });
     let id = object_id(parts).await;

@@ -47,8 +47,10 @@ impl<S: Send + Sync> FromRequestParts<S> for InSession {
 /// # Errors
 /// For an invalid token, where the route would have accepted a valid one; 503 when its state cannot be read.
 pub(crate) async fn recognise(app: &App, route: &Route, parts: &mut Parts) -> Result<Option<Acting>> {
-    let Some(token) = impersonation::presented(app, authorization(&parts.headers)) else { return Ok(None) };
-    match impersonation::authenticate(app, token).await {
+    let Some(token) = impersonation::presented(&app.identity, authorization(&parts.headers)) else {
+        return Ok(None);
+    };
+    match impersonation::authenticate(&app.identity, token).await {
         Ok(acting) => {
             parts.extensions.insert(InSession(Some(acting.session)));
             Ok(Some(acting))
@@ -103,7 +105,7 @@ pub(crate) async fn open(
     let uri = parts.extensions.get::<Asked>().map_or(&parts.uri, |asked| &asked.0);
     let path = shown_address(uri.path(), uri.query());
     let call = Call { session, path: &path, method: parts.method.as_str(), data: data.as_deref() };
-    let opened = impersonation::open(app, call).await?;
+    let opened = impersonation::open(&app.identity, call).await?;
     Ok((Record { opened, upload }, body))
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn record_response(app: &App, worker: &WorkerMetrics, place: usize, r
     if status != StatusCode::TOO_MANY_REQUESTS {
         return;
     }
-    if let Some(times) = app.request_hints.refused.count(app.now()) {
+    if let Some(times) = app.platform.request_hints.refused.count(app.platform.now()) {
         let route = route_metrics::route(worker, place).unwrap_or("other");
         tracing::warn!(times, last = route, "requests are refused (429): a limit is reached");
     }
@@ -82,7 +82,7 @@ pub(crate) fn record_response(app: &App, worker: &WorkerMetrics, place: usize, r
 
 /// Warns of people who come by another address than the public one, to which they are then sent to sign in.
 fn check_address(app: &App, headers: &HeaderMap, client: IpAddr) {
-    let hint = &app.request_hints.address;
+    let hint = &app.platform.request_hints.address;
     if hint.is_told() {
         return;
     }
@@ -157,7 +157,7 @@ fn request_id(app: &App, headers: &HeaderMap) -> String {
     };
     match given.filter(well_formed) {
         Some(id) => id.to_owned(),
-        None => app.fresh::<uuid::Uuid>().to_string(),
+        None => app.platform.fresh::<uuid::Uuid>().to_string(),
     }
 }
 
@@ -170,7 +170,7 @@ fn client_ip(app: &App, request: &Request) -> IpAddr {
     let trusted = &app.settings.trusted_proxies;
     let is_trusted = |ip: IpAddr| trusted.iter().any(|network| network.contains(ip));
     if !is_trusted(peer) {
-        let hint = &app.request_hints.forwarded;
+        let hint = &app.platform.request_hints.forwarded;
         if !hint.is_told() && request.headers().contains_key("x-forwarded-for") && hint.tell() {
             tracing::warn!(
                 %peer,

@@ -48,7 +48,7 @@ pub struct Pages {
 
 /// The whole service as one router.
 pub fn router(app: &App, pages: Pages) -> Router {
-    let meters = app.metrics.http.worker(route_metrics::names(pages.routes));
+    let meters = app.platform.metrics.http.worker(route_metrics::names(pages.routes));
     let api = management(app, &meters);
     // If people sign in elsewhere, the service is not a provider.
     let mut all = if app.settings.identity.is_embedded() { oidc::router() } else { oidc::issuer_router() };

@@ -71,10 +71,10 @@ fn presents(headers: &HeaderMap, token: &str) -> bool {
 /// 200 while the process accepts requests: it is not stopping, and its database can be read and written.
 async fn ready(State(operations): State<Operations>) -> Response {
     let app = &operations.app;
-    if app.is_leaving() {
+    if app.platform.is_leaving() {
         return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
     }
-    match write_check::check(app).await {
+    match write_check::check(&app.platform).await {
         Ok(()) => "ready\n".into_response(),
         Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "the database cannot be written\n").into_response(),
     }

@@ -37,61 +37,61 @@ pub const TASKS: &[Task<App>] = &[
         name: liveness_monitor::STATUSES,
         by: Processes::One,
         interval: |app| Some(app.settings.systems.check_interval),
-        run: |app| Box::pin(async { liveness_monitor::update_statuses(app).await.map(u64::from) }),
+        run: |app| Box::pin(async { liveness_monitor::update_statuses(&app.alerts).await.map(u64::from) }),
     },
     Task {
         name: liveness_monitor::ALERTS,
         by: Processes::One,
         interval: |app| Some(app.settings.systems.check_interval),
-        run: |app| Box::pin(async { Ok(liveness_monitor::check_alerts(app).await?.posted) }),
+        run: |app| Box::pin(async { Ok(liveness_monitor::check_alerts(&app.alerts).await?.posted) }),
     },
     Task {
         name: clock_skew::NAME,
         by: Processes::One,
         interval: |_| Some(clock_skew::INTERVAL),
-        run: |app| Box::pin(clock_skew::set_back(app, LONGEST_WAITS)),
+        run: |app| Box::pin(clock_skew::set_back(&app.platform, LONGEST_WAITS)),
     },
     Task {
         name: alerting::HISTORY_EXPIRY,
         by: Processes::One,
         interval: |_| Some(MINUTE),
-        run: |app| Box::pin(async { Ok(alerting::sweep_history(app).await?.unwrap_or(0)) }),
+        run: |app| Box::pin(async { Ok(alerting::sweep_history(&app.alerts).await?.unwrap_or(0)) }),
     },
     Task {
         name: "signs of life",
         by: Processes::Each,
-        interval: |app| app.alerting().is_embedded().then_some(alerting::SIGN_INTERVAL),
-        run: |app| Box::pin(async { Ok(alerting::note_alive(app).await.map(|()| 1)?) }),
+        interval: |app| app.alerts.alerting().is_embedded().then_some(alerting::SIGN_INTERVAL),
+        run: |app| Box::pin(async { Ok(alerting::note_alive(&app.alerts).await.map(|()| 1)?) }),
     },
     Task {
         name: "ended alerts",
         by: Processes::Each,
-        interval: |app| app.alerting().is_embedded().then_some(MINUTE),
-        run: |app| Box::pin(async { Ok(alerting::purge_ended(app).await?) }),
+        interval: |app| app.alerts.alerting().is_embedded().then_some(MINUTE),
+        run: |app| Box::pin(async { Ok(alerting::purge_ended(&app.alerts).await?) }),
     },
     Task {
         name: "held pushes",
         by: Processes::Each,
-        interval: |app| (!app.alerting().is_embedded()).then_some(SECOND),
-        run: |app| Box::pin(async { Ok(alerting::deliver_queued(app).await? as u64) }),
+        interval: |app| (!app.alerts.alerting().is_embedded()).then_some(SECOND),
+        run: |app| Box::pin(async { Ok(alerting::deliver_queued(&app.alerts).await? as u64) }),
     },
     Task {
         name: manage::TOTALS,
         by: Processes::One,
-        interval: |app| (!app.alerting().is_embedded()).then_some(MINUTE),
-        run: |app| Box::pin(async { Ok(manage::refresh_totals(app).await?.unwrap_or(0)) }),
+        interval: |app| (!app.alerts.alerting().is_embedded()).then_some(MINUTE),
+        run: |app| Box::pin(async { Ok(manage::refresh_totals(&app.alerts).await?.unwrap_or(0)) }),
     },
     Task {
         name: config::READ_BACK,
         by: Processes::One,
         interval: |app| app.settings.alerting.router.is_provisioned().then_some(MINUTE),
-        run: |app| Box::pin(async { Ok(config::read_back(app).await?.unwrap_or(0)) }),
+        run: |app| Box::pin(async { Ok(config::read_back(&app.alerts).await?.unwrap_or(0)) }),
     },
     Task {
         name: events::PURGE,
         by: Processes::One,
         interval: |_| Some(events::PURGE_INTERVAL),
-        run: |app| Box::pin(events::purge(app)),
+        run: |app| Box::pin(events::purge(&app.events)),
     },
     Task {
         name: retention::NAME,
@@ -101,13 +101,15 @@ pub const TASKS: &[Task<App>] = &[
             Box::pin(async { Ok(retention::run_if_due(app).await?.map_or(0, |figures| figures.records)) })
         },
     },
-    hourly("expired sessions", |app| Box::pin(auth::purge_expired(app))),
-    hourly("expired codes and tokens", |app| Box::pin(oidc::purge_expired(app))),
-    hourly("expired imports", |app| Box::pin(imports::purge_expired(app))),
-    hourly("expired mail", |app| Box::pin(mail::purge(app))),
+    hourly("expired sessions", |app| Box::pin(auth::purge_expired(&app.identity))),
+    hourly("expired codes and tokens", |app| Box::pin(oidc::purge_expired(&app.identity))),
+    hourly("expired imports", |app| Box::pin(imports::purge_expired(&app.directory))),
+    hourly("expired mail", |app| Box::pin(mail::purge(&app.events))),
     hourly("expired limits", |app| Box::pin(shared::purge(app.as_ref()))),
     hourly("expired impersonations", |app| {
-        Box::pin(async { impersonation::purge(app).await.map(|p| p.sessions + p.entries + p.consents) })
+        Box::pin(async {
+            impersonation::purge(&app.identity).await.map(|p| p.sessions + p.entries + p.consents)
+        })
     }),
 ];
 
@@ -120,17 +122,17 @@ impl App {
     /// Starts the work that runs beside the requests, on the tracker that shutdown drains. Called once for each
     /// process.
     pub async fn start_background(&self) {
-        if let Err(e) = processes::end_leases_of_dead(self).await {
+        if let Err(e) = processes::end_leases_of_dead(&self.platform).await {
             tracing::warn!(error = %e, "leases of an earlier process cannot be ended; they end by themselves");
         }
-        relying_party::start(self);
-        events::start(self);
-        inventory::start_worker(self);
-        mail::start_worker(self);
-        logto_sync::start(self);
-        objects::start_worker(self);
-        transfer_cleanup::start_worker(self);
-        alerting::start_workers(self);
+        relying_party::start(&self.identity);
+        events::start(&self.events);
+        inventory::start_worker(&self.fleet);
+        mail::start_worker(&self.events);
+        logto_sync::start(&self.identity);
+        objects::start_worker(&self.directory);
+        transfer_cleanup::start_worker(&self.alerts);
+        alerting::start_workers(&self.alerts);
         tasks::start(self, TASKS);
     }
 }

@@ -42,7 +42,7 @@ pub enum FirstStart {
 /// # Errors
 /// The configured address or password is not acceptable, or the database fails.
 pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
-    if organizations::owner(&app.db).await?.is_some() {
+    if organizations::owner(&app.platform.db).await?.is_some() {
         return Ok(FirstStart::Done);
     }
     let settings = &app.settings.owner;
@@ -54,7 +54,7 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
             (None, false)
         }
         Some(password) => (Some(password.reveal().clone()), false),
-        None => (Some(validate::generate_password(&*app.entropy)), true),
+        None => (Some(validate::generate_password(&*app.platform.entropy)), true),
     };
     let new = NewOwnerUser {
         email: settings.email.clone(),
@@ -70,7 +70,7 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
             generated_password: password.filter(|_| is_generated).map(Secret::new),
         }),
         // Only one owner organization can exist: the second process fails to create it.
-        Err(_) if organizations::owner(&app.db).await?.is_some() => Ok(FirstStart::Done),
+        Err(_) if organizations::owner(&app.platform.db).await?.is_some() => Ok(FirstStart::Done),
         Err(e) => Err(e),
     }
 }
@@ -84,24 +84,24 @@ enum NewPassword {
 }
 
 async fn create_all(app: &App, user: &Checked, password: NewPassword) -> Result<()> {
-    let mut tx = app.db.begin().await?;
+    let mut tx = app.platform.db.begin().await?;
     let organization = organizations::NewOrganization {
-        id: app.fresh(),
+        id: app.platform.fresh(),
         org_type: OrgType::Owner,
         details: Details::new(app.settings.owner.organization.clone(), ""),
         vat: None,
         custom_data: Map::new(),
         created_by: None,
-        at: app.now(),
+        at: app.platform.now(),
     };
     organizations::insert(&mut tx, None, &organization).await?;
-    logto_sync::organization_created(app, &mut tx, organization.id).await?;
+    logto_sync::organization_created(&app.identity, &mut tx, organization.id).await?;
     let created = json!({"name": organization.details.name, "type": "owner"});
     record(app, &mut tx, (AuditAction::OwnerOrganizationCreate, "organization"), organization.id.0, created)
         .await?;
     insert_owner_user(app, &mut tx, organization.id, user, password).await?;
     tx.commit().await?;
-    logto_sync::wake(app);
+    logto_sync::wake(&app.identity);
     Ok(())
 }
 
@@ -149,8 +149,10 @@ impl NewOwnerUser {
 
     async fn password(&self, app: &App) -> Result<NewPassword> {
         match &self.password {
-            Some(password) if app.logto.is_some() => Ok(NewPassword::There(password.clone())),
-            Some(password) => Ok(NewPassword::Here(Some(passwords::hash(app, password.reveal()).await?))),
+            Some(password) if app.identity.logto.is_some() => Ok(NewPassword::There(password.clone())),
+            Some(password) => {
+                Ok(NewPassword::Here(Some(passwords::hash(&app.identity, password.reveal()).await?)))
+            }
             None => Ok(NewPassword::Here(None)),
         }
     }
@@ -163,11 +165,11 @@ impl NewOwnerUser {
 pub async fn create_owner_user(app: &App, new: &NewOwnerUser) -> Result<UserId> {
     let checked = new.check("")?;
     let password = new.password(app).await?;
-    let mut tx = app.db.begin().await?;
+    let mut tx = app.platform.db.begin().await?;
     let owner = organizations::owner(&mut tx).await?.ok_or(Error::NotFound(ObjectKind::Organization))?;
     let id = insert_owner_user(app, &mut tx, owner, &checked, password).await?;
     tx.commit().await?;
-    logto_sync::wake(app);
+    logto_sync::wake(&app.identity);
     Ok(id)
 }
 
@@ -186,18 +188,18 @@ async fn insert_owner_user(
     let home = UserHome { given: owner.to_string(), place };
     let granted = decide(&Caller::Worker, Action::Create, &home).granted()?;
     let mut new = NewUser {
-        id: app.fresh(),
+        id: app.platform.fresh(),
         username: String::new(),
         email: user.email.clone(),
         email_verified: true,
         name: user.name.clone(),
         phone: None,
-        role_ids: vec![strongest_role(&app.catalogue)?],
+        role_ids: vec![strongest_role(&app.platform.catalogue)?],
         custom_data: None,
         password_hash: hash,
         password_generated_at: None,
         created_by: None,
-        at: app.now(),
+        at: app.platform.now(),
     };
     for username in usernames(app, user) {
         new.username = username;
@@ -207,7 +209,7 @@ async fn insert_owner_user(
                 record(app, tx, (AuditAction::UserCreate, "user"), new.id.0, created).await?;
                 // The operator who set the password knows it, so it is not mailed.
                 let theirs = theirs.as_ref().map(|password| password.reveal().as_str());
-                logto_sync::user_created(app, tx, new.id, theirs, None).await?;
+                logto_sync::user_created(&app.identity, tx, new.id, theirs, None).await?;
                 return Ok(new.id);
             }
             Inserted::UsernameTaken => {}
@@ -223,7 +225,7 @@ async fn insert_owner_user(
 fn usernames(app: &App, user: &Checked) -> Vec<String> {
     match &user.username {
         Some(username) => vec![username.clone()],
-        None => validate::username_candidates(&user.email, app.now()).collect(),
+        None => validate::username_candidates(&user.email, app.platform.now()).collect(),
     }
 }
 
@@ -246,7 +248,7 @@ async fn record(
     after: serde_json::Value,
 ) -> Result<()> {
     let entry = AuditRecord {
-        at: app.now(),
+        at: app.platform.now(),
         actor_user_id: None,
         acting_for_user_id: None,
         actor_organization_id: None,
@@ -265,9 +267,9 @@ async fn record(
 /// # Errors
 /// `user not found`; the user is suspended or deleted.
 pub async fn issue_operator_token(app: &App, email: &str) -> Result<String> {
-    let found = identities::by_email(&app.db, email).await?;
+    let found = identities::by_email(&app.platform.db, email).await?;
     let (user, _) = found.ok_or(Error::NotFound(ObjectKind::User))?;
-    Ok(auth::issue_operator_token(app, user.id).await?.token)
+    Ok(auth::issue_operator_token(&app.identity, user.id).await?.token)
 }
 
 /// Sets a user's password where it is kept, for an operator (`bailiwick user set-password`). It needs no replacement, and the
@@ -276,17 +278,17 @@ pub async fn issue_operator_token(app: &App, email: &str) -> Result<String> {
 /// # Errors
 /// `user not found`; 400 where people sign in elsewhere; the password breaks a rule (`password`).
 pub async fn set_password(app: &App, user: UserId, password: &str) -> Result<()> {
-    passwords::check_mode(app)?;
+    passwords::check_mode(&app.identity)?;
     let mut fields = Fields::new();
     fields.check_secret("password", validate::password(password));
     fields.finish()?;
-    let place = match &app.logto {
-        Some(logto) => PasswordLocation::AtTenant(there::account(app, logto, user).await?),
+    let place = match &app.identity.logto {
+        Some(logto) => PasswordLocation::AtTenant(there::account(&app.identity, logto, user).await?),
         None => PasswordLocation::Local(String::new()),
     };
-    let prepared = passwords::prepare(app, password, &place).await?;
-    let now = app.now();
-    let mut tx = app.db.begin().await?;
+    let prepared = passwords::prepare(&app.identity, password, &place).await?;
+    let now = app.platform.now();
+    let mut tx = app.platform.db.begin().await?;
     if !passwords::set_password(&mut tx, now, user, prepared.hash.as_deref(), Origin::Chosen, None).await? {
         return Err(Error::NotFound(ObjectKind::User));
     }
@@ -300,5 +302,5 @@ pub async fn set_password(app: &App, user: UserId, password: &str) -> Result<()>
 /// # Errors
 /// The database's.
 pub async fn is_untouched(app: &App) -> Result<bool> {
-    Ok(demo::is_alone(&app.db).await?)
+    Ok(demo::is_alone(&app.platform.db).await?)
 }

@@ -45,27 +45,40 @@ pub mod own_port {
 #[derive(Clone)]
 pub struct App(Arc<Parts>);
 
-bailiwick_platform::service!(App, Parts, alerts: Alerts);
+bailiwick_platform::service!(App, Parts);
 
 /// The parts of an [`App`].
 pub struct Parts {
-    alerts: Alerts,
+    /// Database, clock, keys and limits.
+    pub platform: Platform,
+    /// Settings of all services.
+    pub settings: Arc<Settings>,
+    /// Events and mail.
+    pub events: Events,
+    /// Sign-in and credentials.
+    pub identity: Identity,
+    /// Organizations and users.
+    pub directory: Directory,
+    /// Systems.
+    pub fleet: Fleet,
+    /// The alert router.
+    pub alerts: Alerts,
     /// Files of the web interface, or why they cannot be served; read by the first call.
     static_files: OnceLock<std::result::Result<Option<Arc<StaticFiles>>, String>>,
 }
 
-/// A function that takes a service also takes `&App`; where a type parameter requires one, `as_ref` provides it.
+/// What a type parameter of a handler takes of an `App`.
 macro_rules! gives {
-    ($($service:ty),*) => {$(
+    ($($service:ty: $field:ident),*) => {$(
         impl AsRef<$service> for App {
             fn as_ref(&self) -> &$service {
-                self
+                &self.$field
             }
         }
     )*};
 }
 
-gives!(Alerts, Fleet, Directory, Identity, Events);
+gives!(Alerts: alerts, Fleet: fleet, Directory: directory, Identity: identity, Events: events);
 
 impl App {
     /// Puts the services together. It reads nothing and starts nothing.
@@ -91,7 +104,17 @@ impl App {
         let platform = Platform::new(names, secrets, db, clock, entropy, catalogue)?;
         let events = Events::new(platform, Arc::new(settings));
         let fleet = Fleet::new(Directory::new(Identity::new(events)?))?;
-        Ok(App(Arc::new(Parts { alerts: Alerts::new(fleet)?, static_files: OnceLock::new() })))
+        let alerts = Alerts::new(fleet)?;
+        Ok(App(Arc::new(Parts {
+            platform: alerts.platform.clone(),
+            settings: alerts.settings.clone(),
+            events: alerts.events.clone(),
+            identity: alerts.identity.clone(),
+            directory: alerts.directory.clone(),
+            fleet: alerts.fleet.clone(),
+            alerts,
+            static_files: OnceLock::new(),
+        })))
     }
 
     /// Files of the web interface; `None` when none are configured.

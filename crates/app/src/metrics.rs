@@ -18,14 +18,14 @@ use bailiwick_store::stats::{Connections, Jobs, Subscriptions, Waiting, Work};
 pub async fn page(app: &App, build: &[(&str, &str)]) -> String {
     let mut page = Page::default();
     page.family("bailiwick_build_info", MetricKind::Gauge, "What runs here; always 1.").value(build, 1);
-    let started = app.started_at.0 as f64 / 1e6;
+    let started = app.platform.started_at.0 as f64 / 1e6;
     page.single(
         "bailiwick_start_time_seconds",
         MetricKind::Gauge,
         "When the process began to serve, Unix time.",
         started,
     );
-    let stopping = u8::from(app.is_leaving());
+    let stopping = u8::from(app.platform.is_leaving());
     page.single(
         "bailiwick_stopping",
         MetricKind::Gauge,
@@ -34,15 +34,15 @@ pub async fn page(app: &App, build: &[(&str, &str)]) -> String {
     );
     requests(app, &mut page);
     rejections(app, &mut page);
-    connections(&app.db.connections(), &mut page);
+    connections(&app.platform.db.connections(), &mut page);
     routers(app, &mut page);
     notifications(app, &mut page);
     deliveries(app, &mut page);
     tasks(app, &mut page);
-    let seen = work(app).await;
+    let seen = work(&app.platform).await;
     let up = u8::from(seen.is_some());
     page.single("bailiwick_database_up", MetricKind::Gauge, "Whether the database answered last time.", up);
-    let is_writable = u8::from(write_check::was_writable(app).await);
+    let is_writable = u8::from(write_check::was_writable(&app.platform).await);
     let help = "Whether the last check could write to the database.";
     page.single("bailiwick_database_writable", MetricKind::Gauge, help, is_writable);
     if let Some(seen) = seen {
@@ -52,7 +52,7 @@ pub async fn page(app: &App, build: &[(&str, &str)]) -> String {
 }
 
 fn requests(app: &App, page: &mut Page) {
-    let http = &app.metrics.http;
+    let http = &app.platform.metrics.http;
     let in_flight = http.in_flight();
     page.single("bailiwick_http_requests_in_flight", MetricKind::Gauge, "Requests in work.", in_flight);
     let answered = http.answered();
@@ -71,20 +71,20 @@ fn requests(app: &App, page: &mut Page) {
 }
 
 fn rejections(app: &App, page: &mut Page) {
-    let throttle = &app.alerting().throttle;
+    let throttle = &app.alerts.alerting().throttle;
     let help = "Requests refused because there were too many, by the limit they met.";
     let mut family = page.family("bailiwick_http_rejected_total", MetricKind::Counter, help);
     for (class, count) in [
         ("alert_in_flight", throttle.crowded()),
         ("alert_system", throttle.refused()),
-        ("api_key", app.api_keys.refused()),
-        ("avatar", app.avatar_requests.refused()),
-        ("backup", app.backups.refused()),
-        ("password", app.passwords.refused()),
-        ("reachability", app.reachability_checks.refused()),
-        ("system_auth", app.refused_credentials()),
-        ("test_message", app.alerting().test_messages.refused()),
-        ("token", app.token_requests.refused()),
+        ("api_key", app.identity.api_keys.refused()),
+        ("avatar", app.directory.avatar_requests.refused()),
+        ("backup", app.fleet.backups.refused()),
+        ("password", app.identity.passwords.refused()),
+        ("reachability", app.fleet.reachability_checks.refused()),
+        ("system_auth", app.identity.refused_credentials()),
+        ("test_message", app.alerts.alerting().test_messages.refused()),
+        ("token", app.identity.token_requests.refused()),
     ] {
         family.value(&[("limit", class)], count);
     }
@@ -126,7 +126,7 @@ fn connections(connections: &Connections, page: &mut Page) {
 }
 
 fn routers(app: &App, page: &mut Page) {
-    let health = app.alerting().router_health();
+    let health = app.alerts.alerting().router_health();
     let help = "State of the circuit breaker before a remote alert router; 1 for the present one.";
     let mut family = page.family("bailiwick_alert_router_breaker", MetricKind::Gauge, help);
     for (client, health) in &health {
@@ -159,7 +159,7 @@ fn routers(app: &App, page: &mut Page) {
     }
     let help = "Alerts held for tenants a remote router does not run yet that were dropped, by reason.";
     let mut family = page.family("bailiwick_held_alerts_dropped_total", MetricKind::Counter, help);
-    for (reason, count) in app.alerting().dropped() {
+    for (reason, count) in app.alerts.alerting().dropped() {
         family.value(&[("reason", reason)], count);
     }
 }
@@ -167,12 +167,12 @@ fn routers(app: &App, page: &mut Page) {
 fn notifications(app: &App, page: &mut Page) {
     let help = "Notifications of the embedded alert router by channel and outcome.";
     let mut family = page.family("bailiwick_notifications_total", MetricKind::Counter, help);
-    for count in notify::figures(app).counts() {
+    for count in notify::figures(&app.alerts).counts() {
         for (outcome, n) in [("sent", count.sent), ("retried", count.retried), ("failed", count.failed)] {
             family.value(&[("channel", count.channel), ("outcome", outcome)], n);
         }
     }
-    let mails = &app.outbox.figures;
+    let mails = &app.events.outbox.figures;
     let help = "Mails about accounts by outcome of a try.";
     let mut family = page.family("bailiwick_mails_total", MetricKind::Counter, help);
     for (outcome, n) in [
@@ -188,7 +188,7 @@ fn notifications(app: &App, page: &mut Page) {
 fn deliveries(app: &App, page: &mut Page) {
     let help = "Events for subscribers by outcome of a try; withheld ones could not be read by the subscriber any more.";
     let mut family = page.family("bailiwick_event_deliveries_total", MetricKind::Counter, help);
-    for (outcome, n) in app.deliveries.figures.counts() {
+    for (outcome, n) in app.events.deliveries.figures.counts() {
         family.value(&[("outcome", outcome)], n);
     }
 }
@@ -211,7 +211,7 @@ fn others(work: &Work, page: &mut Page) {
 }
 
 fn tasks(app: &App, page: &mut Page) {
-    let runs = app.metrics.tasks.read();
+    let runs = app.platform.metrics.tasks.read();
     let help = "Runs of regular tasks in this process, by outcome.";
     let mut family = page.family("bailiwick_task_runs_total", MetricKind::Counter, help);
     for (task, figures) in &runs {
@@ -233,7 +233,7 @@ fn tasks(app: &App, page: &mut Page) {
 }
 
 fn waiting(app: &App, work: &Work, page: &mut Page) {
-    let now = app.now();
+    let now = app.platform.now();
     let mut jobs = work.jobs.clone();
     // Panels and rules about mails have a series before the first mail.
     if !jobs.iter().any(|jobs| jobs.kind == mail::KIND) {
@@ -282,11 +282,16 @@ fn waiting(app: &App, work: &Work, page: &mut Page) {
     let help = "Inventories that could not be worked on.";
     page.single("bailiwick_inventory_quarantined", MetricKind::Gauge, help, work.quarantined);
     others(work, page);
-    if app.alerting().is_embedded() {
+    if app.alerts.alerting().is_embedded() {
         alerts(work, page);
     }
     let help = "Events of the alert history that wait in memory to be written.";
-    page.single("bailiwick_alert_history_pending", MetricKind::Gauge, help, alerting::history_waiting(app));
+    page.single(
+        "bailiwick_alert_history_pending",
+        MetricKind::Gauge,
+        help,
+        alerting::history_waiting(&app.alerts),
+    );
 }
 
 fn alerts(work: &Work, page: &mut Page) {

@@ -25,7 +25,7 @@ impl Done {
     /// The value of the cookie.
     pub(crate) fn sealed(&self, app: &App) -> bailiwick_domain::Result<String> {
         let said = format!("{}\n{}", self.word, self.address);
-        app.keys.seal_for_address(SEAL, said.as_bytes(), &*app.entropy)
+        app.platform.keys.seal_for_address(SEAL, said.as_bytes(), &*app.platform.entropy)
     }
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn word_for(
     if *method != Method::GET {
         return None;
     }
-    let said = String::from_utf8(app.keys.open_from_address(SEAL, &sealed?).ok()?).ok()?;
+    let said = String::from_utf8(app.platform.keys.open_from_address(SEAL, &sealed?).ok()?).ok()?;
     let (word, address) = said.split_once('\n')?;
     let asked = uri.path_and_query()?.as_str();
     let is_here = address.split('#').next() == Some(asked);

@@ -86,7 +86,7 @@ impl Layout {
         let theme = kept(THEME);
         Layout {
             language: Language::parse(&kept(LANGUAGE)).unwrap_or_else(|| bailiwick_web::language_of(headers)),
-            now: app.now(),
+            now: app.platform.now(),
             theme: THEMES.into_iter().find(|known| *known == theme).unwrap_or_default(),
             style: assets::style(),
             script: assets::script(),

@@ -151,8 +151,8 @@ fn note_cookie(app: &App, headers: &HeaderMap) -> Option<String> {
 
 async fn recognise(app: &App, parts: &Parts, layout: Layout) -> Result<Option<Session>> {
     let Some(value) = session_cookie(app, &parts.headers) else { return Ok(None) };
-    let Some(browser) = console::browser_session(app, &value).await? else { return Ok(None) };
-    let open = console::open(app, &browser).await?;
+    let Some(browser) = console::browser_session(&app.identity, &value).await? else { return Ok(None) };
+    let open = console::open(&app.identity, &browser).await?;
     let caller = browser.caller().cloned().unwrap_or_else(|_| browser.own.clone());
     let context = parts.extensions.get::<RequestContext>().cloned();
     let context = context.ok_or_else(|| Error::internal("the request has no context"))?;
@@ -202,7 +202,7 @@ async fn open(
     }
     let path = shown_address(parts.uri.path(), parts.uri.query());
     let call = Call { session, path: &path, method: parts.method.as_str(), data: data.as_deref() };
-    Ok((impersonation::open(app, call).await?, body))
+    Ok((impersonation::open(&app.identity, call).await?, body))
 }
 
 /// Whether forms with this path hold addresses of webhooks.
@@ -228,7 +228,9 @@ async fn serve(app: &App, session: &Session, request: Request, next: Next) -> Re
         false => page_before(request.headers()),
     };
     let made = next.run(request);
-    let made = async { if only_reads { replica::read(app, sharing_reads(made)).await } else { made.await } };
+    let made = async {
+        if only_reads { replica::read(&app.platform, sharing_reads(made)).await } else { made.await }
+    };
     let Ok(mut response) = tokio::time::timeout(time, made).await else {
         let log = format!("no page within {} s", time.as_secs());
         let error = Error::Unavailable { message: "service temporarily unavailable".into(), log };

@@ -167,16 +167,16 @@ pub async fn fill_and_list(
 ) -> Result<Summary> {
     check(plan)?;
     let root = root(service).await?;
-    if store::is_vat_taken(&service.db, &tree::first_vat(plan.seed)).await? {
+    if store::is_vat_taken(&service.platform.db, &tree::first_vat(plan.seed)).await? {
         return Err(Error::conflict(
             "this data, or data with the same numbers, is in the database already: use another seed (--seed)",
         ));
     }
     let dice = Dice::new(plan.seed);
-    let now = service.now();
+    let now = service.platform.now();
     let mut tree = tree::plant(&dice, plan.seed, plan.organizations, &root, now);
     let mut load = Load {
-        tx: service.db.begin().await?,
+        tx: service.platform.db.begin().await?,
         counts: BTreeMap::new(),
         kinds: BTreeMap::new(),
         progress,
@@ -198,7 +198,7 @@ pub async fn fill_and_list(
     tx.bump_auth_epoch(AffectedSystems::All).await?;
     tx.commit().await?;
     progress(Progress { stage: Stage::Statistics, done: 0, total: 1 });
-    store::gather_statistics(&service.db).await?;
+    store::gather_statistics(&service.platform.db).await?;
     progress(Progress { stage: Stage::Statistics, done: 1, total: 1 });
     Ok(summary)
 }
@@ -227,9 +227,9 @@ fn check(plan: &Plan) -> Result<()> {
 /// The owner organization and its first user, in whose name everything is made.
 async fn root(service: &Fleet) -> Result<Root> {
     let missing = || Error::conflict("there is no owner organization yet");
-    let id = organizations::owner(&service.db).await?.ok_or_else(missing)?;
-    let owner = organizations::get(&service.db, id).await?.ok_or_else(missing)?;
-    let user = store::owner_user(&service.db, id).await?;
+    let id = organizations::owner(&service.platform.db).await?.ok_or_else(missing)?;
+    let owner = organizations::get(&service.platform.db, id).await?.ok_or_else(missing)?;
+    let user = store::owner_user(&service.platform.db, id).await?;
     let (user_id, [username, name, email]) = match user {
         Some((id, words)) => (Some(id), words),
         None => (None, Default::default()),
@@ -266,7 +266,7 @@ fn make_users(
     dice: &Dice,
     now: Ts,
 ) -> Result<Vec<store::PlacedUser>> {
-    let roles = people::roles(&service.catalogue);
+    let roles = people::roles(&service.platform.catalogue);
     let organizations = tree.nodes.len() as u64 - 1;
     let total = plan.users.unwrap_or(organizations * 3 / 2);
     (0..total)

@@ -33,10 +33,10 @@ impl Removal {
 /// # Errors
 /// The database's.
 pub async fn look(service: &Fleet) -> Result<Option<Removal>> {
-    if store::loads(&service.db).await?.is_empty() {
+    if store::loads(&service.platform.db).await?.is_empty() {
         return Ok(None);
     }
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let (made, added) = store::extent(&mut tx).await?;
     Ok(Some(Removal { made, added }))
 }
@@ -54,12 +54,12 @@ pub async fn remove(service: &Fleet, with_added: bool) -> Result<Removal> {
     if !removal.is_pure() && !with_added {
         return Err(Error::conflict("others have added to the organizations that bailiwick demo has made"));
     }
-    let ctx = RequestContext::of_command(service);
-    for (id, family) in store::highest(&service.db).await? {
-        organizations::destroy(service, &Caller::Worker, &ctx, family, Some(id)).await?;
+    let ctx = RequestContext::of_command(&service.platform);
+    for (id, family) in store::highest(&service.platform.db).await? {
+        organizations::destroy(&service.directory, &Caller::Worker, &ctx, family, Some(id)).await?;
     }
     loop {
-        let left = store::some_left(&service.db, SOME).await?;
+        let left = store::some_left(&service.platform.db, SOME).await?;
         if left.is_empty() {
             break;
         }
@@ -67,7 +67,7 @@ pub async fn remove(service: &Fleet, with_added: bool) -> Result<Removal> {
             systems::destroy(service, &Caller::Worker, &ctx, Some(id)).await?;
         }
     }
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     store::forget(&mut tx).await?;
     tx.commit().await?;
     Ok(removal)

@@ -94,12 +94,12 @@ pub struct AuditChanges {
 pub async fn list(service: &Directory, caller: &Caller, query: Query) -> Result<AuditChanges> {
     let scope = list_scope(caller, Resource::Users)?;
     let (Some(mut filter), Some(mut after)) =
-        (filter(&query), cursor(&service.keys, query.cursor.as_deref()))
+        (filter(&query), cursor(&service.platform.keys, query.cursor.as_deref()))
     else {
         return Ok(AuditChanges::default());
     };
     if let Some(actor) = filter.actor {
-        match listing::people(&service.db, &[UserId(actor)]).await?.get(&UserId(actor)) {
+        match listing::people(&service.platform.db, &[UserId(actor)]).await?.get(&UserId(actor)) {
             // Rows do not show this person, so a search must not find them either.
             Some(person) if !scope.contains(&person.path) => return Ok(AuditChanges::default()),
             Some(_) => {}
@@ -110,9 +110,10 @@ pub async fn list(service: &Directory, caller: &Caller, query: Query) -> Result<
     let mut entries = Vec::new();
     for _ in 0..PARTS {
         let rows =
-            listing::page(&service.db, &scope, &filter, after, query.page_size.saturating_add(1)).await?;
+            listing::page(&service.platform.db, &scope, &filter, after, query.page_size.saturating_add(1))
+                .await?;
         let is_last = rows.len() <= size;
-        let people = listing::people(&service.db, &named(&rows)).await?;
+        let people = listing::people(&service.platform.db, &named(&rows)).await?;
         for row in rows {
             if entries.len() == size {
                 return Ok(AuditChanges { entries, next: sealed(service, after)? });
@@ -177,7 +178,7 @@ fn cursor(keys: &Keys, sent: Option<&str>) -> Option<Option<Cursor>> {
 }
 
 fn sealed(service: &Directory, at: Option<Cursor>) -> Result<Option<String>> {
-    at.map(|at| text(&service.keys, at, &*service.entropy)).transpose()
+    at.map(|at| text(&service.platform.keys, at, &*service.platform.entropy)).transpose()
 }
 
 fn text(keys: &Keys, (at, id): Cursor, entropy: &dyn Entropy) -> Result<String> {
@@ -206,7 +207,7 @@ fn may_see(service: &Directory, caller: &Caller, row: &Listed, people: &HashMap<
         return true;
     }
     let Some(person) = people.get(&user) else { return caller.is_owner_level() };
-    let effective = service.catalogue.effective(person.org_type, &person.role_ids);
+    let effective = service.platform.catalogue.effective(person.org_type, &person.role_ids);
     rank_gap(caller, &effective).is_none()
 }
 
@@ -221,7 +222,7 @@ fn entry(service: &Directory, scope: &Scope, row: Listed, people: &HashMap<UserI
         None => row.acting_for.is_none() || *scope == Scope::Everything,
     };
     AuditChange {
-        id: public_id(&service.keys, row.id),
+        id: public_id(&service.platform.keys, row.id),
         at: row.at,
         actor: row.actor.filter(|id| is_near(*id)).map(named),
         acting_for: row

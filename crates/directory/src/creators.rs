@@ -38,10 +38,10 @@ pub async fn names(
     };
     let scope = list_scope(caller, resource)?;
     let make = async {
-        let found = organizations::by_name(creators::creators(&service.db, of, &scope).await?);
+        let found = organizations::by_name(creators::creators(&service.platform.db, of, &scope).await?);
         let names = found.into_iter().map(|c| (c.user_id.to_string(), c.name));
         Ok(names.take(most).collect::<Vec<_>>())
     };
     let other = format!("{other} {most}");
-    answer_cache::computed(service, depends_on, "creators", scope, other, make).await
+    answer_cache::computed(&service.platform, depends_on, "creators", scope, other, make).await
 }

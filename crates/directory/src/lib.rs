@@ -16,8 +16,10 @@ pub mod roles;
 pub mod users;
 
 use avatars::Pictures;
+use bailiwick_events::Events;
 use bailiwick_identity::Identity;
-use bailiwick_platform::limits::AddressLimit;
+use bailiwick_platform::{Platform, limits::AddressLimit};
+use bailiwick_settings::Settings;
 use exports::Exports;
 use images::Images;
 use objects::Objects;
@@ -28,11 +30,18 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Directory(Arc<Parts>);
 
-bailiwick_platform::service!(Directory, Parts, identity: Identity);
+bailiwick_platform::service!(Directory, Parts);
 
 /// The parts of [`Directory`].
 pub struct Parts {
-    identity: Identity,
+    /// Database, clock, keys and limits.
+    pub platform: Platform,
+    /// Settings of all services.
+    pub settings: Arc<Settings>,
+    /// Events and mail.
+    pub events: Events,
+    /// Sign-in and credentials.
+    pub identity: Identity,
     /// Limit of exports that are made and sent at once.
     pub exports: Exports,
     /// Limit of pictures that are decoded at once.
@@ -55,13 +64,16 @@ impl Directory {
             exports: Exports::default(),
             pictures: Pictures::new(),
             avatar_requests: AddressLimit::new(
-                identity.clock.clone(),
+                identity.platform.clock.clone(),
                 limits.avatar_requests_per_second,
                 limits.avatar_request_burst,
             ),
             objects: Objects::new(identity.settings.clone()),
             images: Images::default(),
             rebranding: Rebranding::default(),
+            platform: identity.platform.clone(),
+            settings: identity.settings.clone(),
+            events: identity.events.clone(),
             identity,
         }))
     }

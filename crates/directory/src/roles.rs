@@ -26,12 +26,12 @@ impl RoleChoice {
 
 /// The user roles the caller may be offered, in catalogue order.
 pub fn user_roles(service: &Directory, caller: &Caller) -> Vec<RoleChoice> {
-    visible_roles(caller, &service.catalogue).into_iter().map(RoleChoice::of).collect()
+    visible_roles(caller, &service.platform.catalogue).into_iter().map(RoleChoice::of).collect()
 }
 
 /// The user roles by which the caller may filter, in catalogue order.
 pub fn filters(service: &Directory, caller: &Caller) -> Vec<RoleChoice> {
-    filter_roles(caller, &service.catalogue).into_iter().map(RoleChoice::of).collect()
+    filter_roles(caller, &service.platform.catalogue).into_iter().map(RoleChoice::of).collect()
 }
 
 /// The user roles that the caller may give to a user of an organization of this type, in catalogue order; without a
@@ -45,14 +45,18 @@ pub fn grantable(service: &Directory, caller: &Caller, home: Option<OrgType>) ->
     };
     let is_given = |role: &&UserRole| {
         let only = [role.key.clone()];
-        homes.iter().any(|home| may_grant(caller, &service.catalogue, &only, *home).is_ok())
+        homes.iter().any(|home| may_grant(caller, &service.platform.catalogue, &only, *home).is_ok())
     };
-    visible_roles(caller, &service.catalogue).into_iter().filter(is_given).map(RoleChoice::of).collect()
+    visible_roles(caller, &service.platform.catalogue)
+        .into_iter()
+        .filter(is_given)
+        .map(RoleChoice::of)
+        .collect()
 }
 
 /// The four organization roles, from the owner down.
 pub fn organization_roles(service: &Directory) -> Vec<RoleChoice> {
-    let mut roles: Vec<&OrgRole> = service.catalogue.org_roles().iter().collect();
+    let mut roles: Vec<&OrgRole> = service.platform.catalogue.org_roles().iter().collect();
     roles.sort_by_key(|role| role.org_type.level());
     roles.into_iter().map(RoleChoice::of_organizations).collect()
 }

@@ -115,7 +115,7 @@ impl DeliveryCounters {
 /// Starts it on the application's tracker.
 pub fn start(service: &Events) {
     let worker = service.clone();
-    service.tasks.spawn(async move {
+    service.platform.tasks.spawn(async move {
         let service = &worker;
         let step = || async {
             round(service).await?;
@@ -124,12 +124,14 @@ pub fn start(service: &Events) {
         };
         let failure = "events cannot be delivered and are tried again";
         let hint = Some(&service.deliveries.hint);
-        Worker { name: "event deliveries", failure, poll: POLL, hint, step }.run(&service.stop).await;
+        Worker { name: "event deliveries", failure, poll: POLL, hint, step }
+            .run(&service.platform.stop)
+            .await;
     });
 }
 
 async fn is_any_due(service: &Events, now: Ts) -> Result<bool> {
-    Ok(subscriptions::is_any_due(&service.db, (now, now.plus(LEASE))).await?)
+    Ok(subscriptions::is_any_due(&service.platform.db, (now, now.plus(LEASE))).await?)
 }
 
 /// Leases due subscriptions, as far as there is room; returns how many.
@@ -137,13 +139,13 @@ async fn round(service: &Events) -> Result<usize> {
     // The lock ensures that leased subscriptions are counted before another task of this process looks for more.
     let _taking = service.deliveries.taking.lock().await;
     let slots = &service.deliveries.slots;
-    let now = service.now();
+    let now = service.platform.now();
     let until = now.plus(LEASE);
     if slots.are_taken() || !is_any_due(service, now).await? {
         return Ok(0);
     }
     let found = subscriptions::candidates(
-        &service.db,
+        &service.platform.db,
         &slots.full(),
         (now, until),
         delivery_slots::SHARES,
@@ -155,9 +157,9 @@ async fn round(service: &Events) -> Result<usize> {
     if places.is_empty() {
         return Ok(0);
     }
-    let mut tx = service.db.begin_relaxed().await?;
+    let mut tx = service.platform.db.begin_relaxed().await?;
     // Each lease has a holder of its own, so that a late task cannot overwrite the next one's work.
-    let holder = service.fresh::<Uuid>();
+    let holder = service.platform.fresh::<Uuid>();
     let ids: Vec<Uuid> = places.keys().copied().collect();
     let taken = subscriptions::claim(&mut tx, &ids, holder, (now, until)).await?;
     tx.commit().await?;
@@ -165,7 +167,7 @@ async fn round(service: &Events) -> Result<usize> {
     for id in taken {
         let Some(slot) = places.remove(&id) else { continue };
         let worker = service.clone();
-        service.tasks.spawn(async move {
+        service.platform.tasks.spawn(async move {
             if let Err(e) = work(&worker, id, holder).instrument(jobs::span("events")).await {
                 tracing::warn!(subscription = %id, error = %e, "deliveries of a subscription wait for its lease");
             }
@@ -191,7 +193,7 @@ pub async fn run_until_idle(service: &Events) -> Result<u64> {
         // A due delivery that cannot be leased may be held by a process that is just finishing it.
         if taken > 0 {
             idle = 0;
-        } else if idle == IDLE || !is_any_due(service, service.now()).await? {
+        } else if idle == IDLE || !is_any_due(service, service.platform.now()).await? {
             return Ok(count);
         } else {
             idle += 1;
@@ -203,15 +205,15 @@ pub async fn run_until_idle(service: &Events) -> Result<u64> {
 /// Delivers for one subscription until nothing is due, its time slice is over or the process stops.
 async fn work(service: &Events, id: Uuid, holder: Uuid) -> Result<()> {
     let started = Instant::now();
-    while !service.stop.is_cancelled() {
-        let Some(subscription) = subscriptions::get(&service.db, id).await? else { return Ok(()) };
-        let now = service.now();
+    while !service.platform.stop.is_cancelled() {
+        let Some(subscription) = subscriptions::get(&service.platform.db, id).await? else { return Ok(()) };
+        let now = service.platform.now();
         let is_awake = subscription.is_enabled && !subscription.is_suspended && !subscription.is_deleted;
         if !is_awake || subscription.next_at > now {
             break;
         }
         let limit = if subscription.failing_since.is_some() { PROBE } else { BATCH };
-        let due = deliveries::due(&service.db, id, &sight_of(&subscription), now, limit).await?;
+        let due = deliveries::due(&service.platform.db, id, &sight_of(&subscription), now, limit).await?;
         if due.is_empty() {
             break;
         }
@@ -224,7 +226,7 @@ async fn work(service: &Events, id: Uuid, holder: Uuid) -> Result<()> {
             break;
         }
     }
-    let mut tx = service.db.begin_relaxed().await?;
+    let mut tx = service.platform.db.begin_relaxed().await?;
     subscriptions::release(&mut tx, id, holder).await?;
     Ok(tx.commit().await?)
 }
@@ -241,8 +243,8 @@ async fn while_held<T>(
         tokio::select! {
             done = &mut work => return Ok(Some(done)),
             () = tokio::time::sleep(LEASE / 3) => {
-                let now = service.now();
-                let mut tx = service.db.begin_relaxed().await?;
+                let now = service.platform.now();
+                let mut tx = service.platform.db.begin_relaxed().await?;
                 let is_ours = subscriptions::renew(&mut tx, id, holder, (now, now.plus(LEASE))).await?;
                 tx.commit().await?;
                 if !is_ours {
@@ -292,7 +294,7 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn of(service: &Events, s: &Subscription) -> Result<Target> {
-        let url = signatures::open(&service.keys, s.id, &s.url)?;
+        let url = signatures::open(&service.platform.keys, s.id, &s.url)?;
         let address = service.webhooks.host_and_port(&url).unwrap_or_default();
         let id: Arc<str> = s.id.to_string().into();
         let tenant = s.path.id;
@@ -306,7 +308,7 @@ impl Target {
         Ok(Target {
             organization: tenant,
             url,
-            secrets: signatures::secrets(&service.keys, s, service.now())?,
+            secrets: signatures::secrets(&service.platform.keys, s, service.platform.now())?,
             destination,
         })
     }
@@ -334,9 +336,9 @@ impl Target {
 
     async fn post(&self, service: &Events, message: Message) -> std::result::Result<PostAnswer, Failure> {
         let body = serde_json::to_vec(&message).map_err(|e| Failure::permanent("cannot be written", e))?;
-        let _connection = service.connections.acquire(self.organization).await;
+        let _connection = service.platform.connections.acquire(self.organization).await;
         // The time of the try: recipients refuse old signatures.
-        let headers = headers(message.id, service.now(), &body, &self.secrets);
+        let headers = headers(message.id, service.platform.now(), &body, &self.secrets);
         service.webhooks.deliver(self.organization, &self.url, &headers, Bytes::from(body)).await
     }
 }
@@ -352,8 +354,8 @@ pub(super) fn refusal(tried: &std::result::Result<PostAnswer, Failure>) -> Optio
 
 /// Records the outcomes of some tries; false when another process holds the subscription now or it was disabled.
 async fn settle(service: &Events, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> Result<bool> {
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     let Some(mut s) = subscriptions::lock(&mut tx, id).await? else { return Ok(false) };
     if !subscriptions::renew(&mut tx, id, holder, (now, now.plus(LEASE))).await? {
         return Ok(false);

@@ -53,11 +53,12 @@ pub const PURGE_INTERVAL: Duration = Duration::from_secs(300);
 #[derive(Clone)]
 pub struct Events(Arc<Parts>);
 
-bailiwick_platform::service!(Events, Parts, platform: Platform);
+bailiwick_platform::service!(Events, Parts);
 
 /// The parts of [`Events`].
 pub struct Parts {
-    platform: Platform,
+    /// Database, clock, keys and limits.
+    pub platform: Platform,
     /// Settings of all services.
     pub settings: Arc<Settings>,
     /// Client for webhooks.
@@ -147,10 +148,10 @@ pub async fn list(service: &Events, caller: &Caller, query: ListQuery) -> Result
     if query.with_descendants {
         narrow(service, caller, &mut visibility, &mut filter).await?;
     }
-    let rows = events::page(&service.db, &visibility, &filter, query.direction, query.page);
+    let rows = events::page(&service.platform.db, &visibility, &filter, query.direction, query.page);
     let (rows, total) = tokio::join!(rows, total(service, &visibility, &filter));
     // Read after the page, so that it includes events removed before the page was read.
-    let removed_up_to = events::removed_up_to(&service.db, &visibility.scope).await?;
+    let removed_up_to = events::removed_up_to(&service.platform.db, &visibility.scope).await?;
     Ok(Listed { page: Page { rows: rows?, total: total?, request: query.page }, removed_up_to })
 }
 
@@ -162,7 +163,7 @@ async fn narrow(
     filter: &mut Filter,
 ) -> Result<()> {
     let Some(&[id]) = filter.organizations.as_deref() else { return Ok(()) };
-    let place = organizations::node(&service.db, OrgId(id)).await?;
+    let place = organizations::node(&service.platform.db, OrgId(id)).await?;
     let Some(place) = place.filter(|place| visibility.scope.contains(&place.path)) else { return Ok(()) };
     let is_own = caller.org().is_some_and(|own| own.id == place.path.id);
     if !is_own {
@@ -180,41 +181,46 @@ async fn narrow(
 /// same list (docs/internals/answer-cache.md).
 async fn total(service: &Events, visibility: &Visibility, filter: &Filter) -> Result<u64> {
     if filter.after.is_some() {
-        return Ok(events::count(&service.db, visibility, filter).await?.0);
+        return Ok(events::count(&service.platform.db, visibility, filter).await?.0);
     }
     // Who sees an event depends on the present place of its organization, system or user.
-    let epochs = answer_cache::epochs(service, DependsOn::Systems).await?;
-    let removed = events::removed_up_to(&service.db, &visibility.scope).await?;
+    let epochs = answer_cache::epochs(&service.platform, DependsOn::Systems).await?;
+    let removed = events::removed_up_to(&service.platform.db, &visibility.scope).await?;
     let other = answer_cache::key_text(&(visibility, filter, removed));
     let key = Key { epochs, operation: "events/total", scope: visibility.scope, other };
-    let counted = service.answers.get(&key).await.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let counted =
+        service.platform.answers.get(&key).await.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let (before, counted_to): (u64, i64) = counted.unwrap_or((0, 0));
     let since = Filter { after: Some(counted_to), ..filter.clone() };
-    let (more, newest) = events::count(&service.db, visibility, &since).await?;
+    let (more, newest) = events::count(&service.platform.db, visibility, &since).await?;
     let total = before + more;
     // The count before may be another process's or the primary's, and this one a replica's.
     let newest = newest.max(counted_to);
-    service.answers.put(key, serde_json::to_vec(&(total, newest)).map_err(Error::internal)?.into()).await;
+    service
+        .platform
+        .answers
+        .put(key, serde_json::to_vec(&(total, newest)).map_err(Error::internal)?.into())
+        .await;
     Ok(total)
 }
 
 /// Removes events that are too old or too many, if this process holds the lease; returns how many.
 pub async fn purge(service: &Events) -> Result<u64> {
     let settings = &service.settings.events;
-    let before = service.now().minus(settings.retention);
+    let before = service.platform.now().minus(settings.retention);
     let mut gone = 0;
     while hold_purge(service).await? {
-        match events::purge(&service.db, before, PURGED_AT_ONCE).await? {
+        match events::purge(&service.platform.db, before, PURGED_AT_ONCE).await? {
             0 => break,
             n => gone += n,
         }
     }
     let most = i64::try_from(settings.most).unwrap_or(i64::MAX);
-    let counts = events::counts_beyond(&service.db, most).await?;
+    let counts = events::counts_beyond(&service.platform.db, most).await?;
     for (organization, mut surplus) in shares::surplus(counts, most) {
         while surplus > 0 && hold_purge(service).await? {
             let step = surplus.min(PURGED_AT_ONCE);
-            match events::purge_of(&service.db, organization, step).await? {
+            match events::purge_of(&service.platform.db, organization, step).await? {
                 0 => break,
                 n => gone += n,
             }
@@ -226,8 +232,8 @@ pub async fn purge(service: &Events) -> Result<u64> {
 
 /// Whether this process may remove events now.
 async fn hold_purge(service: &Events) -> Result<bool> {
-    if service.stop.is_cancelled() {
+    if service.platform.stop.is_cancelled() {
         return Ok(false);
     }
-    lease(service, PURGE, PURGE_INTERVAL * 2).await
+    lease(&service.platform, PURGE, PURGE_INTERVAL * 2).await
 }

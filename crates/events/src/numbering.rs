@@ -18,7 +18,7 @@ const POLL: Duration = Duration::from_millis(250);
 /// Starts it on the application's tracker.
 pub(super) fn start(service: &Events) {
     let worker = service.clone();
-    service.tasks.spawn(async move {
+    service.platform.tasks.spawn(async move {
         let service = &worker;
         let number_or_look = || async {
             let numbered = step(service).await?;
@@ -29,7 +29,7 @@ pub(super) fn start(service: &Events) {
         };
         let failure = "events cannot be numbered and are tried again";
         Worker { name: "event numbers", failure, poll: POLL, hint: None, step: number_or_look }
-            .run(&service.stop)
+            .run(&service.platform.stop)
             .await;
         // Numbers the events of the last requests. If this fails, another process or the next start numbers them.
         if let Err(e) = until_idle(|| step(service)).await {
@@ -40,8 +40,8 @@ pub(super) fn start(service: &Events) {
 
 /// Learns of events that other processes have numbered, if this process has listeners.
 async fn look(service: &Events) {
-    if service.streams.is_wanted() && service.db.is_postgres() {
-        match events::position(&service.db).await {
+    if service.streams.is_wanted() && service.platform.db.is_postgres() {
+        match events::position(&service.platform.db).await {
             Ok(newest) => service.streams.tell(newest),
             Err(e) => tracing::debug!(error = %e, "the newest event cannot be read"),
         }
@@ -50,11 +50,13 @@ async fn look(service: &Events) {
 
 /// One step; how many events got a number.
 async fn step(service: &Events) -> Result<u64> {
-    if !events::is_waiting(&service.db).await? {
+    if !events::is_waiting(&service.platform.db).await? {
         return Ok(0);
     }
-    let mut tx = service.db.begin().await?;
-    let Some(numbered) = events::number(&mut tx, || service.fresh::<Uuid>()).await? else { return Ok(0) };
+    let mut tx = service.platform.db.begin().await?;
+    let Some(numbered) = events::number(&mut tx, || service.platform.fresh::<Uuid>()).await? else {
+        return Ok(0);
+    };
     let is_for_somebody = fan_out(service, &mut tx, &numbered).await?;
     tx.commit().await?;
     if let Some(last) = numbered.last() {
@@ -81,7 +83,7 @@ async fn fan_out(service: &Events, tx: &mut Tx, numbered: &[Numbered]) -> Result
             .filter(|(s, visibility)| takes(s, visibility, &one.path, &one.kind, &one.object_id));
         pairs.extend(takers.map(|(s, _)| (s.id, one.seq)));
     }
-    deliveries::add(tx, &pairs, service.now()).await?;
+    deliveries::add(tx, &pairs, service.platform.now()).await?;
     Ok(!pairs.is_empty())
 }
 
@@ -91,7 +93,7 @@ pub async fn number_all(service: &Events) -> Result<u64> {
     loop {
         match step(service).await? {
             // Another worker may be at it.
-            0 if events::is_waiting(&service.db).await? => tokio::task::yield_now().await,
+            0 if events::is_waiting(&service.platform.db).await? => tokio::task::yield_now().await,
             0 => return Ok(count),
             n => count += n,
         }

@@ -153,8 +153,8 @@ pub async fn open(
     };
     let place = service.streams.place(user.0, organization.id.0)?;
     let newest = service.streams.newest.subscribe();
-    let position = events::position(&service.db).await?;
-    let removed = events::removed_up_to(&service.db, &visibility(caller, None).scope).await?;
+    let position = events::position(&service.platform.db).await?;
+    let removed = events::removed_up_to(&service.platform.db, &visibility(caller, None).scope).await?;
     service.streams.tell(position);
     let (cursor, gap) = match last.map(|last| last.parse::<i64>().ok()) {
         None => (position, None),
@@ -183,7 +183,7 @@ pub async fn open(
 
 /// The number before the next event that is kept; `newest` if there is none.
 async fn before_next(service: &Events, after: i64, newest: i64) -> Result<i64> {
-    let next = events::next_after(&service.db, after).await?;
+    let next = events::next_after(&service.platform.db, after).await?;
     Ok(next.map_or(newest, |next| next - 1))
 }
 
@@ -197,7 +197,7 @@ impl Stream {
             return Some(Next::Gap(gap, self.cursor));
         }
         loop {
-            if self.service.leaving.is_cancelled() {
+            if self.service.platform.leaving.is_cancelled() {
                 self.is_over = true;
                 return Some(Next::Leaving);
             }
@@ -230,7 +230,7 @@ impl Stream {
         let now = Instant::now();
         let earliest = self.checked.map_or(now, |at| at + PACE);
         let latest = self.checked.map_or(now, |at| at + CHECK).min(self.sent + PING);
-        let leaving = self.service.leaving.clone();
+        let leaving = self.service.platform.leaving.clone();
         tokio::select! {
             () = leaving.cancelled() => {}
             () = tokio::time::sleep_until(latest) => {}
@@ -251,9 +251,10 @@ impl Stream {
             return Ok(Vec::new());
         }
         let visibility = visibility(&caller, (!self.types.is_empty()).then_some(self.types.as_slice()));
-        let found = events::after(&self.service.db, &visibility, (self.cursor, up_to), AT_ONCE).await?;
+        let found =
+            events::after(&self.service.platform.db, &visibility, (self.cursor, up_to), AT_ONCE).await?;
         // Read after the events: it includes events removed before they were read; events removed since then were read.
-        let removed = events::removed_up_to(&self.service.db, &visibility.scope).await?;
+        let removed = events::removed_up_to(&self.service.platform.db, &visibility.scope).await?;
         if removed > self.cursor && removed > self.removed {
             self.removed = removed;
             self.cursor = before_next(&self.service, self.cursor, up_to).await?;

@@ -91,9 +91,9 @@ pub(super) fn takes(
 
 /// A page of the subscriptions in the caller's hierarchy.
 pub async fn list(service: &Events, caller: &Caller, page: PageRequest) -> Result<Page<View>> {
-    let found = subscriptions::list(&service.db, &hierarchy(caller), page).await?;
+    let found = subscriptions::list(&service.platform.db, &hierarchy(caller), page).await?;
     let ids: Vec<Uuid> = found.rows.iter().map(|s| s.id).collect();
-    let counts = subscriptions::counts(&service.db, &ids).await?;
+    let counts = subscriptions::counts(&service.platform.db, &ids).await?;
     let request = found.request;
     let rows = found.rows.into_iter().map(|s| {
         let counts = counts.get(&s.id).copied().unwrap_or_default();
@@ -110,7 +110,7 @@ pub async fn failing(service: &Events, caller: &Caller, page: PageRequest) -> Re
     if !caller.holds(Permission::ReadAlerts) {
         return Err(Error::insufficient_permissions());
     }
-    let found = subscriptions::failing(&service.db, &hierarchy(caller), page).await?;
+    let found = subscriptions::failing(&service.platform.db, &hierarchy(caller), page).await?;
     Ok(found.map(|s| view(service, caller, s, Counts::default(), None)))
 }
 
@@ -129,7 +129,7 @@ fn view(
 /// Its address. One sealed with another key is shown as unreadable: everything else of the subscription can be seen and
 /// changed, and so can the address.
 fn address(service: &Events, s: &Subscription) -> String {
-    signatures::open(&service.keys, s.id, &s.url).unwrap_or_else(|e| {
+    signatures::open(&service.platform.keys, s.id, &s.url).unwrap_or_else(|e| {
         tracing::error!(subscription = %s.id, error = %e, "the address of a subscription cannot be opened");
         webhook_target::redacted("")
     })
@@ -162,7 +162,7 @@ pub async fn load(
 ) -> Result<(Granted<Uuid>, Subscription)> {
     subscription_gate(caller, action)?;
     let found = match id {
-        Some(id) => subscriptions::get(&service.db, id).await?,
+        Some(id) => subscriptions::get(&service.platform.db, id).await?,
         None => None,
     };
     allowed(caller, action, found)
@@ -180,7 +180,8 @@ pub(super) fn allowed(
 /// One of them.
 pub async fn show(service: &Events, caller: &Caller, id: Option<Uuid>) -> Result<View> {
     let (_, s) = load(service, caller, Action::Read, id).await?;
-    let counts = subscriptions::counts(&service.db, &[s.id]).await?.remove(&s.id).unwrap_or_default();
+    let counts =
+        subscriptions::counts(&service.platform.db, &[s.id]).await?.remove(&s.id).unwrap_or_default();
     Ok(view(service, caller, s, counts, None))
 }
 
@@ -199,7 +200,7 @@ pub async fn create(
     let named = body.organization_id.as_deref().filter(|id| !id.is_empty());
     let organization = named.map_or(own, |id| id.parse().ok());
     let place = match organization {
-        Some(id) => organizations::node(&service.db, id).await?,
+        Some(id) => organizations::node(&service.platform.db, id).await?,
         None => None,
     };
     let home = in_hierarchy(caller, place.as_ref())?;
@@ -209,7 +210,11 @@ pub async fn create(
     readable(caller, &types)?;
     let url = sent_address(body.url, None)?.unwrap_or_default();
     check(service, home.id(), Some(&name), Some(&url), Some(&types)).await?;
-    let (id, secret, now) = (service.fresh::<Uuid>(), signatures::generate(&*service.entropy), service.now());
+    let (id, secret, now) = (
+        service.platform.fresh::<Uuid>(),
+        signatures::generate(&*service.platform.entropy),
+        service.platform.now(),
+    );
     let enabled = body.enabled.unwrap_or(true);
     let new = Subscription {
         id,
@@ -218,9 +223,9 @@ pub async fn create(
         is_deleted: false,
         is_suspended: false,
         name,
-        url: signatures::seal(&service.keys, &*service.entropy, id, &url)?,
+        url: signatures::seal(&service.platform.keys, &*service.platform.entropy, id, &url)?,
         named_by: names(caller),
-        secret: signatures::seal(&service.keys, &*service.entropy, id, &secret)?,
+        secret: signatures::seal(&service.platform.keys, &*service.platform.entropy, id, &secret)?,
         previous_secret: None,
         previous_until: None,
         types,
@@ -235,7 +240,7 @@ pub async fn create(
         created_at: now,
         updated_at: now,
     };
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     if !subscriptions::insert(&mut tx, &home, &new, service.settings.events.subscriptions).await? {
         return Err(Error::conflict("too many event subscriptions"));
     }
@@ -269,8 +274,8 @@ pub async fn update(
         readable(caller, body.types.as_ref().unwrap_or(&seen.types))?;
     }
     check(service, seen.path.id, body.name.as_deref(), body.url.as_deref(), body.types.as_deref()).await?;
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, seen.id).await?)?;
     let before = audited(&s, None);
     s.name = body.name.unwrap_or(s.name);
@@ -279,7 +284,7 @@ pub async fn update(
         readable(caller, &s.types)?;
     }
     if let Some(url) = &body.url {
-        s.url = signatures::seal(&service.keys, &*service.entropy, s.id, url)?;
+        s.url = signatures::seal(&service.platform.keys, &*service.platform.entropy, s.id, url)?;
         s.named_by = names(caller);
     }
     match body.enabled {
@@ -313,7 +318,7 @@ pub async fn update(
 /// Removes one with its deliveries.
 pub async fn remove(service: &Events, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<()> {
     let (_, seen) = load(service, caller, Action::Delete, id).await?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let (granted, s) = allowed(caller, Action::Delete, subscriptions::lock(&mut tx, seen.id).await?)?;
     subscriptions::remove(&mut tx, &granted).await?;
     record(
@@ -342,11 +347,11 @@ pub async fn rotate(
     if !caller.may_see_alert_secrets() {
         return Err(Error::forbidden("access denied: secrets are shown to people in person only"));
     }
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, seen.id).await?)?;
-    let secret = signatures::generate(&*service.entropy);
-    let sealed = signatures::seal(&service.keys, &*service.entropy, s.id, &secret)?;
+    let secret = signatures::generate(&*service.platform.entropy);
+    let sealed = signatures::seal(&service.platform.keys, &*service.platform.entropy, s.id, &secret)?;
     s.previous_secret = Some(std::mem::replace(&mut s.secret, sealed));
     s.previous_until = Some(now.plus(OVERLAP));
     s.updated_at = now;
@@ -362,7 +367,8 @@ pub async fn rotate(
     )
     .await?;
     tx.commit().await?;
-    let counts = subscriptions::counts(&service.db, &[s.id]).await?.remove(&s.id).unwrap_or_default();
+    let counts =
+        subscriptions::counts(&service.platform.db, &[s.id]).await?.remove(&s.id).unwrap_or_default();
     Ok(view(service, caller, s, counts, Some(secret)))
 }
 
@@ -372,11 +378,11 @@ pub async fn reseal_all(service: &Events) -> Result<u64> {
     const AT_ONCE: i64 = 200;
     let (mut lost, mut after) = (0, Uuid::nil());
     loop {
-        let page = subscriptions::after(&service.db, after, AT_ONCE).await?;
+        let page = subscriptions::after(&service.platform.db, after, AT_ONCE).await?;
         let Some(last) = page.last() else { return Ok(lost) };
         after = last.id;
         for seen in page {
-            let mut tx = service.db.begin().await?;
+            let mut tx = service.platform.db.begin().await?;
             let Some(mut s) = subscriptions::lock(&mut tx, seen.id).await? else { continue };
             if sealed_anew(service, &mut s).is_err() {
                 tracing::error!(subscription = %s.id, "a subscription cannot be opened; it stays as it is");
@@ -392,10 +398,10 @@ pub async fn reseal_all(service: &Events) -> Result<u64> {
 fn sealed_anew(service: &Events, s: &mut Subscription) -> Result<()> {
     let anew = |sealed: &[u8]| {
         signatures::seal(
-            &service.keys,
-            &*service.entropy,
+            &service.platform.keys,
+            &*service.platform.entropy,
             s.id,
-            &signatures::open(&service.keys, s.id, sealed)?,
+            &signatures::open(&service.platform.keys, s.id, sealed)?,
         )
     };
     let (url, secret) = (anew(&s.url)?, anew(&s.secret)?);
@@ -477,5 +483,5 @@ pub(super) async fn record(
     [before, after]: [Option<Value>; 2],
 ) -> Result<()> {
     let event = audit::Event { action, object_type: "event_subscription", object_id: id, before, after };
-    audit::record(tx, service.now(), caller, ctx, event).await
+    audit::record(tx, service.platform.now(), caller, ctx, event).await
 }

@@ -49,14 +49,14 @@ pub async fn test(
     let target = Target::of(service, &s);
     let event = Stored {
         seq: 0,
-        id: service.fresh(),
-        at: service.now(),
+        id: service.platform.fresh(),
+        at: service.platform.now(),
         kind: "events.test".to_owned(),
         subject: Some(format!("/events/subscriptions/{}", s.id)),
         data: json!({"id": s.id, "name": s.name, "organization_id": s.path.id}),
     };
     let message = event.id;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     record(&mut tx, service, caller, ctx, (AuditAction::EventSubscriptionTest, s.id), [None, None]).await?;
     tx.commit().await?;
     let started = Instant::now();
@@ -86,7 +86,7 @@ pub async fn deliveries(
     bailiwick_platform::list_filters::check_lengths([Some(states.len())])?;
     let known = |state: &String| super::deliver::states().any(|known| known == state);
     let states = (!states.is_empty()).then(|| states.into_iter().filter(known).collect::<Vec<_>>());
-    Ok(deliveries::list(&service.db, s.id, states.as_deref(), page).await?)
+    Ok(deliveries::list(&service.platform.db, s.id, states.as_deref(), page).await?)
 }
 
 /// The events to deliver again, as sent: exactly one of the two.
@@ -115,18 +115,20 @@ pub async fn replay(
             let since = since.parse().map_err(|_| Error::field_value("since", "invalid_format", since))?;
             // The end of the list if no event is newer: events that arrive before the next statement are delivered
             // anyway.
-            Again::Since(since, events::first_since(&service.db, since).await?.unwrap_or(i64::MAX))
+            Again::Since(since, events::first_since(&service.platform.db, since).await?.unwrap_or(i64::MAX))
         }
         _ => return Err(Error::field("event_id", "required")),
     };
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, seen.id).await?)?;
-    let count = deliveries::replay(&mut tx, &granted, &sight_of(&s), &again, service.now(), REPLAYED).await?;
+    let count =
+        deliveries::replay(&mut tx, &granted, &sight_of(&s), &again, service.platform.now(), REPLAYED)
+            .await?;
     if count == 0 && matches!(again, Again::One(_)) {
         return Err(Error::NotFound(ObjectKind::Event));
     }
     // A caller who asks for a replay knows that the recipient is back.
-    s.next_at = service.now();
+    s.next_at = service.platform.now();
     subscriptions::change(&mut tx, &granted, &s).await?;
     let after = json!({"event_id": body.event_id, "since": body.since, "events": count});
     record(&mut tx, service, caller, ctx, (AuditAction::EventSubscriptionReplay, s.id), [None, Some(after)])

@@ -37,7 +37,7 @@ pub async fn attention(service: &Fleet, caller: &Caller, rows: u64) -> Result<At
             page: PageRequest { page: 1, page_size: rows },
         };
         let silent = systems::list_within(service, scope, silent);
-        let changes = alerts::newest(&service.db, &scope, rows);
+        let changes = alerts::newest(&service.platform.db, &scope, rows);
         let (silent, changes) = tokio::join!(silent, changes);
         Ok(Attention { silent: silent?, changes: changes? })
     };

@@ -23,7 +23,7 @@ pub(crate) fn object_key(organization: OrgId, system_key: &str, id: &str) -> Str
 pub(crate) async fn copy(service: &Fleet, backup: &Backup, to: &str) -> Result<()> {
     let damaged =
         |log: String| fault(AssetError::Unreachable(format!("backup {} cannot be copied: {log}", backup.id)));
-    let assets = service.objects.store()?;
+    let assets = service.directory.objects.store()?;
     let copied = async {
         assets.copy(&backup.object_key, to).await?;
         let mut bytes = assets.read(to).await?;
@@ -47,5 +47,5 @@ pub(crate) async fn copy(service: &Fleet, backup: &Backup, to: &str) -> Result<(
 pub(crate) async fn bury_system(service: &Fleet, tx: &mut Tx, system: SystemId) -> Result<()> {
     let keys: Vec<String> =
         backups::list(&mut *tx, system).await?.into_iter().map(|b| b.object_key).collect();
-    Ok(backups::bury(tx, &keys, service.now(), || service.fresh()).await?)
+    Ok(backups::bury(tx, &keys, service.platform.now(), || service.platform.fresh()).await?)
 }

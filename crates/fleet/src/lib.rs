@@ -17,8 +17,11 @@ pub use attention::{Attention, CriticalChange, attention};
 use backups::Backups;
 use bailiwick_directory::Directory;
 use bailiwick_domain::{Error, Result, SystemId, UserId};
+use bailiwick_events::Events;
+use bailiwick_identity::Identity;
 use bailiwick_outbound::reachability::Reach;
-use bailiwick_platform::{limits::KeyedLimit, shared_read::SharedReads};
+use bailiwick_platform::{Platform, limits::KeyedLimit, shared_read::SharedReads};
+use bailiwick_settings::Settings;
 use ingest::Ingest;
 use std::sync::{Arc, OnceLock};
 use systems::transfer::Transfers;
@@ -30,11 +33,20 @@ const REACHABILITY_CHECKS: u32 = 10;
 #[derive(Clone)]
 pub struct Fleet(Arc<Parts>);
 
-bailiwick_platform::service!(Fleet, Parts, directory: Directory);
+bailiwick_platform::service!(Fleet, Parts);
 
 /// The parts of [`Fleet`].
 pub struct Parts {
-    directory: Directory,
+    /// Database, clock, keys and limits.
+    pub platform: Platform,
+    /// Settings of all services.
+    pub settings: Arc<Settings>,
+    /// Events and mail.
+    pub events: Events,
+    /// Sign-in and credentials.
+    pub identity: Identity,
+    /// Organizations and users.
+    pub directory: Directory,
     /// Client that checks whether systems answer.
     pub reach: Reach,
     /// Limit of reachability checks by person.
@@ -61,12 +73,22 @@ impl Fleet {
         let networks = settings.systems.reachability_networks.clone();
         Ok(Fleet(Arc::new(Parts {
             reach: Reach::new(networks).map_err(Error::internal)?,
-            reachability_checks: KeyedLimit::per_minute(directory.clock.clone(), REACHABILITY_CHECKS),
-            inventories: KeyedLimit::per_hour(directory.clock.clone(), settings.systems.inventories_per_hour),
+            reachability_checks: KeyedLimit::per_minute(
+                directory.platform.clock.clone(),
+                REACHABILITY_CHECKS,
+            ),
+            inventories: KeyedLimit::per_hour(
+                directory.platform.clock.clone(),
+                settings.systems.inventories_per_hour,
+            ),
             backups: Backups::new(settings.assets.uploads),
             transfers: Transfers::default(),
             attention: SharedReads::default(),
             ingest: OnceLock::new(),
+            platform: directory.platform.clone(),
+            settings: directory.settings.clone(),
+            events: directory.events.clone(),
+            identity: directory.identity.clone(),
             directory,
         })))
     }
@@ -75,6 +97,7 @@ impl Fleet {
 impl Parts {
     /// The group commits of systems' requests.
     pub fn ingest(&self) -> &Ingest {
-        self.ingest.get_or_init(|| Ingest::start(&self.db, &self.tasks, &self.stop))
+        self.ingest
+            .get_or_init(|| Ingest::start(&self.platform.db, &self.platform.tasks, &self.platform.stop))
     }
 }

@@ -65,10 +65,10 @@ pub async fn search(
     let is_asked = |kind: SearchKind| kinds.is_none_or(|kinds| kinds.contains(&kind));
     let mut found = SearchResults::default();
     if is_asked(SearchKind::Organizations) {
-        found.organizations = organizations::search(service, caller, text, page).await?;
+        found.organizations = organizations::search(&service.directory, caller, text, page).await?;
     }
     if is_asked(SearchKind::Users) && gate(caller, Action::Read, Resource::Users).is_ok() {
-        found.users = Some(users::search(service, caller, text, page).await?);
+        found.users = Some(users::search(&service.directory, caller, text, page).await?);
     }
     if is_asked(SearchKind::Systems) && gate(caller, Action::Read, Resource::Systems).is_ok() {
         let query = SystemQuery {

@@ -121,9 +121,9 @@ pub async fn user_of_any_token(service: &Identity, request: &BearerRequest<'_>) 
         None => oidc::user_of_access_token(service, token).await.map_err(not_read)?,
     };
     let user = user.ok_or_else(invalid)?;
-    let user = identities::get(&service.db, user).await.map_err(unreadable)?.ok_or_else(invalid)?;
+    let user = identities::get(&service.platform.db, user).await.map_err(unreadable)?.ok_or_else(invalid)?;
     refuse_disabled(user.standing)?;
-    Ok(user_object(&identity_of(&service.catalogue, user)))
+    Ok(user_object(&identity_of(&service.platform.catalogue, user)))
 }
 
 /// Maps a failed read: faults of the provider keep their answer, all others become "state cannot be read".

@@ -23,7 +23,8 @@ use auth::{Refreshes, TokenLifetimes, TokenLookup};
 use bailiwick_domain::{Error, Result};
 use bailiwick_events::Events;
 use bailiwick_outbound::issuer::IssuerError;
-use bailiwick_platform::limits::unavailable;
+use bailiwick_platform::{Platform, limits::unavailable};
+use bailiwick_settings::Settings;
 use credentials::Credentials;
 use logto_sync::LogtoSync;
 use passwords::Passwords;
@@ -35,11 +36,16 @@ pub use token_requests::{TokenRequest, TokenRequests};
 #[derive(Clone)]
 pub struct Identity(Arc<Parts>);
 
-bailiwick_platform::service!(Identity, Parts, events: Events);
+bailiwick_platform::service!(Identity, Parts);
 
 /// The parts of [`Identity`].
 pub struct Parts {
-    events: Events,
+    /// Database, clock, keys and limits.
+    pub platform: Platform,
+    /// Settings of all services.
+    pub settings: Arc<Settings>,
+    /// Events and mail.
+    pub events: Events,
     /// Password hashing, and the memory of failed passwords.
     pub passwords: Passwords,
     /// The external identity provider, if people sign in there.
@@ -64,12 +70,12 @@ impl Identity {
     /// # Errors
     /// An external identity provider whose settings cannot be used.
     pub fn new(events: Events) -> Result<Identity> {
-        let (settings, clock) = (&events.settings, &events.clock);
+        let (settings, clock) = (&events.settings, &events.platform.clock);
         let limits = &settings.limits;
         Ok(Identity(Arc::new(Parts {
             passwords: Passwords::new(limits.password_window, limits.password_hash_kib)?,
             external: RelyingParty::new(&settings.identity)?,
-            logto: LogtoSync::new(&settings.identity, clock, &events.entropy)?,
+            logto: LogtoSync::new(&settings.identity, clock, &events.platform.entropy)?,
             token_requests: TokenRequests::new(
                 clock.clone(),
                 limits.token_requests_per_second,
@@ -79,6 +85,8 @@ impl Identity {
             credentials: OnceLock::new(),
             bearers: OnceLock::new(),
             refreshes: OnceLock::new(),
+            platform: events.platform.clone(),
+            settings: settings.clone(),
             events,
         })))
     }
@@ -88,19 +96,30 @@ impl Parts {
     /// Cached credentials of systems, and their failures.
     pub fn credentials(&self) -> &Credentials {
         let limits = (self.settings.systems.credential_cache, self.settings.limits.system_failures);
-        self.credentials.get_or_init(|| Credentials::start(&self.db, &self.tasks, &self.stop, limits))
+        self.credentials.get_or_init(|| {
+            Credentials::start(&self.platform.db, &self.platform.tasks, &self.platform.stop, limits)
+        })
     }
 
     /// Lookups of access tokens.
     pub(crate) fn bearers(&self) -> &TokenLookup {
-        self.bearers.get_or_init(|| TokenLookup::start(&self.db, &self.catalogue, &self.tasks, &self.stop))
+        self.bearers.get_or_init(|| {
+            TokenLookup::start(
+                &self.platform.db,
+                &self.platform.catalogue,
+                &self.platform.tasks,
+                &self.platform.stop,
+            )
+        })
     }
 
     /// Refreshes of sessions.
     pub(crate) fn refreshes(&self) -> &Refreshes {
         let tokens = &self.settings.tokens;
         let lives = TokenLifetimes { refresh: tokens.refresh, grace: tokens.reuse_grace };
-        self.refreshes.get_or_init(|| Refreshes::start(&self.db, lives, &self.tasks, &self.stop))
+        self.refreshes.get_or_init(|| {
+            Refreshes::start(&self.platform.db, lives, &self.platform.tasks, &self.platform.stop)
+        })
     }
 
     /// How many sign-ins of systems were refused after too many failures. Starts nothing.

@@ -76,7 +76,7 @@ impl Passwords {
 
 /// Hashes the [normal form](normal_password) of a password with a fresh salt, in PHC form.
 pub async fn hash(service: &Identity, password: &str) -> Result<String> {
-    let salt = random::<SALT_BYTES>(&*service.entropy);
+    let salt = random::<SALT_BYTES>(&*service.platform.entropy);
     let password = normal_password(password).into_owned();
     let hasher = service.passwords.hasher.clone();
     let turn = service.passwords.turn().await?;
@@ -141,7 +141,7 @@ async fn limited(
     check: impl Future<Output = Result<bool>>,
 ) -> Result<bool> {
     let (failures, limits) = (&service.passwords.failures, &service.settings.limits);
-    let mut attempt = failures.attempt(limits, service.now(), guessed, client_ip)?;
+    let mut attempt = failures.attempt(limits, service.platform.now(), guessed, client_ip)?;
     let counting = attempt.shared(service.as_ref(), limits).count(service.as_ref());
     let counted = match failures.is_suspected(&attempt) {
         // Saves the hash of a guess that will probably be refused.
@@ -217,7 +217,7 @@ pub async fn location(service: &Identity, user: UserId) -> Result<Option<Passwor
         // With sign-in at another provider, an earlier password of this service proves nothing.
         return Ok(None);
     }
-    Ok(identities::password(&service.db, user)
+    Ok(identities::password(&service.platform.db, user)
         .await?
         .and_then(|password| password.hash)
         .map(PasswordLocation::Local))
@@ -294,7 +294,7 @@ pub async fn to_its_end<T: Send + 'static>(
     service: &Identity,
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
-    service.tasks.spawn(work).await.map_err(Error::internal)?
+    service.platform.tasks.spawn(work).await.map_err(Error::internal)?
 }
 
 /// Body of an own password change.
@@ -344,8 +344,8 @@ pub async fn change_own(
     let changing = async move {
         let service = &whole;
         let prepared = prepare(service, &body.new, &place).await.map_err(as_new)?;
-        let now = service.now();
-        let mut tx = service.db.begin().await?;
+        let now = service.platform.now();
+        let mut tx = service.platform.db.begin().await?;
         identities::get_for_login(&mut tx, user).await?;
         // The password checked before must still be current: it may have been changed while the new one was hashed.
         if !is_unchanged(&mut tx, user, &place).await? {

@@ -51,7 +51,7 @@ pub async fn visible(service: &Identity, caller: &Caller) -> Vec<ThirdPartyAppli
     };
     let ours = &service.settings.provider.clients;
     let others = theirs.iter().filter(|client| !ours.iter().any(|own| own.id == client.id));
-    of(ours.iter().chain(others), &*service.entropy, &sign_in, caller)
+    of(ours.iter().chain(others), &*service.platform.entropy, &sign_in, caller)
 }
 
 /// The sign-in address of applications without a configured one: the provider's authorization endpoint.

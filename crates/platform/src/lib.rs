@@ -1,8 +1,7 @@
 //! The base of every use case: the database handle, the clock, randomness, the keys, the tracker of background tasks,
 //! and the tools that use cases share.
 //!
-//! This crate knows no use case. A crate of use cases passes its own context to the tools here; the context gives
-//! access to the [`Platform`] by `Deref` or [`AsRef`].
+//! This crate knows no use case. Every service has the [`Platform`] as a field and passes it to the tools here.
 
 pub mod answer_cache;
 pub mod audit;

@@ -1,13 +1,12 @@
 //! The shape that the services of all areas share.
 
-/// Makes `$service` a handle to its `$parts`, which stand on the service below them.
+/// Makes `$service` a handle to its `$parts`.
 ///
-/// A service is a tuple struct of one `Arc<$parts>`, so cloning it is cheap. It dereferences to its parts, and they
-/// dereference to the service below: a function that takes `&Events` also takes a `&Fleet`, and `fleet.db` is the
-/// database of the [`Platform`](crate::Platform).
+/// A service is a tuple struct of one `Arc<$parts>`, so cloning it is cheap, and dereferences to its parts. It has a field for
+/// each service that stands below it: `fleet.directory`, `fleet.platform`. A function takes the service that it belongs to.
 #[macro_export]
 macro_rules! service {
-    ($service:ident, $parts:ident, $below:ident: $lower:ty) => {
+    ($service:ident, $parts:ident) => {
         impl ::std::ops::Deref for $service {
             type Target = $parts;
             fn deref(&self) -> &$parts {
@@ -15,16 +14,9 @@ macro_rules! service {
             }
         }
 
-        impl ::std::ops::Deref for $parts {
-            type Target = $lower;
-            fn deref(&self) -> &$lower {
-                &self.$below
-            }
-        }
-
         impl ::std::convert::AsRef<$crate::Platform> for $service {
             fn as_ref(&self) -> &$crate::Platform {
-                self.0.$below.as_ref()
+                &self.0.platform
             }
         }
 

@@ -22,13 +22,13 @@ pub fn on_hangup(
     static_files: Option<Arc<StaticFiles>>,
 ) {
     let app = app.clone();
-    app.tasks.clone().spawn(async move {
+    app.platform.tasks.clone().spawn(async move {
         loop {
             tokio::select! {
                 received = hangup.recv() => if received.is_none() { return },
-                () = app.stop.cancelled() => return,
+                () = app.platform.stop.cancelled() => return,
             }
-            let (tls, static_files, now) = (tls.clone(), static_files.clone(), app.now());
+            let (tls, static_files, now) = (tls.clone(), static_files.clone(), app.platform.now());
             let again = move || read_again(tls.as_deref(), static_files.as_deref(), now);
             let read = tokio::task::spawn_blocking(again).await;
             if read.is_err() {
@@ -42,10 +42,10 @@ pub fn on_hangup(
 pub fn watch_certificate(app: &App, tls: Option<Arc<Tls>>) {
     const DAY: Duration = Duration::from_secs(86_400);
     let (Some(tls), app) = (tls, app.clone()) else { return };
-    app.tasks.clone().spawn(async move {
+    app.platform.tasks.clone().spawn(async move {
         loop {
-            warn_of(&tls, app.now());
-            if app.stop.run_until_cancelled(tokio::time::sleep(DAY)).await.is_none() {
+            warn_of(&tls, app.platform.now());
+            if app.platform.stop.run_until_cancelled(tokio::time::sleep(DAY)).await.is_none() {
                 return;
             }
         }

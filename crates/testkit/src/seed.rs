@@ -74,31 +74,37 @@ pub struct Seeded {
 impl Test {
     /// The owner organization's first user with a session.
     pub async fn owner(&self) -> Persona {
-        let found = identities::by_email(&self.app.db, "owner@example.org").await.expect("a read");
+        let found = identities::by_email(&self.app.platform.db, "owner@example.org").await.expect("a read");
         let (owner, _) = found.expect("the owner of the template");
         self.session(owner.id).await
     }
 
     /// A session of a user, as an exchange would start it.
     pub async fn session(&self, user: UserId) -> Persona {
-        let session = auth::issue_token(&self.app, user).await.expect("a session");
-        let org = users::get(&self.app.db, user).await.expect("a read").expect("the user").user.organization;
+        let session = auth::issue_token(&self.app.identity, user).await.expect("a session");
+        let org = users::get(&self.app.platform.db, user)
+            .await
+            .expect("a read")
+            .expect("the user")
+            .user
+            .organization;
         let (token, refresh_token) = (session.token, session.refresh_token);
         Persona { id: user, org: org.id, org_type: org.org_type, token, refresh_token }
     }
 
     /// A caller of this organization with every permission there.
     async fn manager(&self, org: OrgId) -> Caller {
-        let org = organizations::get(&self.app.db, org).await.expect("a read").expect("the organization");
+        let org =
+            organizations::get(&self.app.platform.db, org).await.expect("a read").expect("the organization");
         Caller::user(
             Arc::new(UserIdentity {
-                user_id: self.app.fresh(),
+                user_id: self.app.platform.fresh(),
                 username: "seed".to_owned(),
                 name: "Seed".to_owned(),
                 email: "seed@example.org".to_owned(),
                 phone: None,
                 organization: OrgRef { id: org.id, name: org.details.name, org_type: org.org_type },
-                effective: self.app.catalogue.effective(org.org_type, &["super".to_owned()]),
+                effective: self.app.platform.catalogue.effective(org.org_type, &["super".to_owned()]),
             }),
             None,
         )
@@ -117,15 +123,15 @@ impl Test {
             validate::organization_custom_data(&mut fields, Map::new(), sent);
         fields.finish().expect("a valid organization");
         let new = organizations::NewOrganization {
-            id: self.app.fresh(),
+            id: self.app.platform.fresh(),
             org_type,
             details: Details::new(name, ""),
             vat,
             custom_data,
             created_by: manager.creator(),
-            at: self.app.now(),
+            at: self.app.platform.now(),
         };
-        let mut tx = self.app.db.begin().await.expect("a transaction");
+        let mut tx = self.app.platform.db.begin().await.expect("a transaction");
         assert!(organizations::insert(&mut tx, Some(&granted), &new).await.expect("an insert"));
         tx.commit().await.expect("a commit");
         new.id
@@ -133,7 +139,7 @@ impl Test {
 
     /// The usual two branches.
     pub async fn tree(&self) -> Tree {
-        let owner = organizations::owner(&self.app.db).await.expect("a read").expect("the owner");
+        let owner = organizations::owner(&self.app.platform.db).await.expect("a read").expect("the owner");
         let mut ids = Vec::new();
         for branch in ["Alfa", "Beta"] {
             let mut parent = owner;
@@ -159,11 +165,11 @@ impl Test {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let email = format!("user{number}@example.org");
         let manager = self.manager(org).await;
-        let place = organizations::node(&self.app.db, org).await.expect("a read");
+        let place = organizations::node(&self.app.platform.db, org).await.expect("a read");
         let home = UserHome { given: org.to_string(), place };
         let granted = decide(&manager, Action::Create, &home).granted().expect("a home");
         let new = users::NewUser {
-            id: self.app.fresh(),
+            id: self.app.platform.fresh(),
             username: format!("user{number}"),
             email: validate::email(&email).expect("an address"),
             email_verified: true,
@@ -174,9 +180,9 @@ impl Test {
             password_hash: None,
             password_generated_at: None,
             created_by: manager.creator(),
-            at: self.app.now(),
+            at: self.app.platform.now(),
         };
-        let mut tx = self.app.db.begin().await.expect("a transaction");
+        let mut tx = self.app.platform.db.begin().await.expect("a transaction");
         let inserted = users::insert(&mut tx, &granted, &new).await.expect("an insert");
         assert_eq!(inserted, users::Inserted::Done);
         tx.commit().await.expect("a commit");
@@ -185,19 +191,19 @@ impl Test {
 
     /// A personal API key of a user for 90 days, and its token.
     pub async fn api_key(&self, user: UserId, mode: KeyMode) -> (ApiKeyId, String) {
-        let token = ApiKeyToken::generate(&*self.app.entropy);
-        let at = self.app.now();
+        let token = ApiKeyToken::generate(&*self.app.platform.entropy);
+        let at = self.app.platform.now();
         let new = api_keys::NewApiKey {
-            id: self.app.fresh(),
+            id: self.app.platform.fresh(),
             user_id: user,
             name: "Seeded".to_owned(),
             key_public: token.public.clone(),
-            secret_hash: hash_secret(token.secret.reveal(), &*self.app.entropy),
+            secret_hash: hash_secret(token.secret.reveal(), &*self.app.platform.entropy),
             mode,
             expires_at: at.plus(Duration::from_secs(90 * 86_400)),
             at,
         };
-        let mut tx = self.app.db.begin().await.expect("a transaction");
+        let mut tx = self.app.platform.db.begin().await.expect("a transaction");
         api_keys::insert(&mut tx, &new).await.expect("an insert");
         tx.commit().await.expect("a commit");
         (new.id, token.reveal(false))
@@ -222,12 +228,12 @@ impl Test {
     /// Saves an organization's alert layer.
     pub async fn alert_layer(&self, org: OrgId, layer: Value) {
         let layer = serde_json::from_value(layer).expect("a layer");
-        let by = config::Saving { user: None, name: "Seed".to_owned(), at: self.app.now() };
-        let mut tx = self.app.db.begin().await.expect("a transaction");
+        let by = config::Saving { user: None, name: "Seed".to_owned(), at: self.app.platform.now() };
+        let mut tx = self.app.platform.db.begin().await.expect("a transaction");
         let place = organizations::node(&mut tx, org).await.expect("a read");
         let target = alert_configuration(&Caller::Worker, Permission::ManageAlerts, place.as_ref());
         let target = target.expect("the organization");
-        config::store(&self.app, &mut tx, &target, &layer, &by).await.expect("a write");
+        config::store(&self.app.alerts, &mut tx, &target, &layer, &by).await.expect("a write");
         tx.commit().await.expect("a commit");
     }
 
@@ -237,8 +243,8 @@ impl Test {
         let document = json!({"installation": "nethserver", "facts": {"modules": [module]}});
         let call = self.post("/systems/inventory").basic(&system.key, &system.secret).json(document);
         call.send().await.expect(202);
-        inventory::run_until_idle(&self.app).await.expect("a worker");
-        let found = applications::by_module(&self.app.db, system.id, "mail1").await.expect("a read");
+        inventory::run_until_idle(&self.app.fleet).await.expect("a worker");
+        let found = applications::by_module(&self.app.platform.db, system.id, "mail1").await.expect("a read");
         found.expect("the application")
     }
 
@@ -275,7 +281,7 @@ impl Test {
             let sent =
                 self.post("/api/systems/inventory").basic(key, secret).json(document.clone()).send().await;
             assert!(sent.status.is_success(), "{}", sent.text());
-            inventory::run_until_idle(&self.app).await.expect("the documents are compared");
+            inventory::run_until_idle(&self.app.fleet).await.expect("the documents are compared");
             self.advance(Duration::from_secs(60));
         }
     }
@@ -298,7 +304,8 @@ impl Test {
     }
 
     async fn organization_path(&self, id: OrgId) -> String {
-        let found = organizations::get(&self.app.db, id).await.expect("a read").expect("the organization");
+        let found =
+            organizations::get(&self.app.platform.db, id).await.expect("a read").expect("the organization");
         format!("/api/{}/{id}", found.org_type.plural())
     }
 }

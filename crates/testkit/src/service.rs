@@ -76,8 +76,13 @@ impl Test {
         let db = engine::open(&self.database_url).await;
         let seed = 2 + self.processes.fetch_add(1, Ordering::Relaxed);
         let entropy = Arc::new(SeededEntropy::new(seed));
-        let app =
-            engine::build(settings, db, self.clock.clone(), entropy.clone(), (*self.app.catalogue).clone());
+        let app = engine::build(
+            settings,
+            db,
+            self.clock.clone(),
+            entropy.clone(),
+            (*self.app.platform.catalogue).clone(),
+        );
         app.start_background().await;
         let router = router(&app);
         Test {
@@ -137,7 +142,7 @@ impl Test {
     /// Lets time pass, and the statuses of systems with it.
     pub async fn pass(&self, by: Duration) {
         self.advance(by);
-        bailiwick_fleet::systems::stats::update_statuses(&self.app).await.expect("statuses");
+        bailiwick_fleet::systems::stats::update_statuses(&self.app.fleet).await.expect("statuses");
     }
 
     /// A fresh service on a real port that is also its public address, for browsers.

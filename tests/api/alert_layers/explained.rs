@@ -26,7 +26,7 @@ async fn caller(t: &Test, user: &Persona) -> Caller {
     let header = format!("Bearer {}", user.token);
     let client_ip = [127, 0, 0, 1].into();
     let request = BearerRequest { authorization: Some(&header), client_ip, method: "GET", path: "/" };
-    authenticate_bearer(&t.app, &request).await.unwrap()
+    authenticate_bearer(&t.app.identity, &request).await.unwrap()
 }
 
 fn labels(pairs: &[(&str, &str)]) -> Labels {
@@ -44,8 +44,9 @@ api_test!(an_operator_is_told_who_is_told_and_why, |t| async move {
             "email_recipients": [{"address": "one@example.org"}]}]}),
     )
     .await;
-    let explain =
-        async |pairs: &[(&str, &str)]| config::explain(&t.app, tree.customer, labels(pairs)).await.unwrap();
+    let explain = async |pairs: &[(&str, &str)]| {
+        config::explain(&t.app.alerts, tree.customer, labels(pairs)).await.unwrap()
+    };
     let found = explain(&[("severity", "critical"), ("alertname", "A")]).await;
     assert_eq!(found.organization, ("Alfa Customer".to_owned(), "customer"));
     assert_eq!(found.receiver, Some(format!("{}-severity-critical-receiver", tree.customer)));
@@ -75,7 +76,7 @@ api_test!(an_operator_is_told_who_is_told_and_why, |t| async move {
     assert_eq!(told(&found)[1], "webhook off: no organization has switched it on: ");
     let foreign = explain(&[("organization_id", "another")]).await;
     assert_eq!((foreign.receiver, foreign.route.as_str()), (None, "{}"));
-    assert!(config::explain(&t.app, t.app.fresh(), labels(&[])).await.is_err());
+    assert!(config::explain(&t.app.alerts, t.app.platform.fresh(), labels(&[])).await.is_err());
 });
 
 api_test!(a_reader_sees_the_recipients_of_their_own_branch, |t| async move {
@@ -89,7 +90,7 @@ api_test!(a_reader_sees_the_recipients_of_their_own_branch, |t| async move {
         let user = t.user(org, &["super"]).await;
         let reader = caller(&t, &user).await;
         let labels = labels(&[("severity", severity)]);
-        let found = config::explain_to(&t.app, &reader, Some(&customer), labels).await.unwrap();
+        let found = config::explain_to(&t.app.alerts, &reader, Some(&customer), labels).await.unwrap();
         told(&found).remove(0)
     };
     let shown = |first: &str| {
@@ -105,9 +106,12 @@ api_test!(a_reader_sees_the_recipients_of_their_own_branch, |t| async move {
     let user = t.user(tree.distributor, &["super"]).await;
     let reader = caller(&t, &user).await;
     let foreign =
-        config::explain_to(&t.app, &reader, Some(&tree.other_customer.to_string()), labels(&[])).await;
+        config::explain_to(&t.app.alerts, &reader, Some(&tree.other_customer.to_string()), labels(&[])).await;
     assert!(foreign.is_err());
     let admin = t.user(tree.customer, &["admin"]).await;
     let reader = caller(&t, &admin).await;
-    assert!(config::explain_to(&t.app, &reader, None, labels(&[])).await.is_err(), "needs config:alerts");
+    assert!(
+        config::explain_to(&t.app.alerts, &reader, None, labels(&[])).await.is_err(),
+        "needs config:alerts"
+    );
 });

@@ -18,7 +18,7 @@ fn layer(name: &str) -> Value {
 
 /// The names of the recipients of a tenant's alerts.
 async fn told(t: &Test, tenant: OrgId) -> String {
-    let effective = config::effective(&t.app, &t.app.db, &[tenant]).await.expect("a read");
+    let effective = config::effective(&t.app.alerts, &t.app.platform.db, &[tenant]).await.expect("a read");
     names(effective.get(&tenant).expect("the tenant"))
 }
 
@@ -56,20 +56,20 @@ api_test!(layers_are_merged_from_the_owner_down_and_kept_sealed, |t| async move 
     for (tenant, names) in expected {
         assert_eq!(told(&t, tenant).await, names);
     }
-    let all: Vec<OrgId> = expected.iter().map(|(id, _)| *id).chain([t.app.fresh()]).collect();
-    let together = config::effective(&t.app, &t.app.db, &all).await.unwrap();
+    let all: Vec<OrgId> = expected.iter().map(|(id, _)| *id).chain([t.app.platform.fresh()]).collect();
+    let together = config::effective(&t.app.alerts, &t.app.platform.db, &all).await.unwrap();
     assert_eq!(together.len(), expected.len(), "the unknown one is left out");
     for (tenant, wanted) in expected {
         assert_eq!(names(&together[&tenant]), wanted);
     }
-    let plans = config::plans(&t.app, &all).await.unwrap();
-    let plan = config::plan(&t.app, direct).await.unwrap().unwrap();
+    let plans = config::plans(&t.app.alerts, &all).await.unwrap();
+    let plan = config::plan(&t.app.alerts, direct).await.unwrap().unwrap();
     assert_eq!(plans[&direct], plan);
     assert!(plan.receiver(&format!("{direct}-severity-info-receiver")).is_some());
-    assert!(config::plan(&t.app, t.app.fresh()).await.unwrap().is_none());
+    assert!(config::plan(&t.app.alerts, t.app.platform.fresh()).await.unwrap().is_none());
 
     let stored: Vec<(String,)> =
-        Q::new("SELECT CAST(layer AS TEXT) FROM alert_layers").all(&t.app.db).await.unwrap();
+        Q::new("SELECT CAST(layer AS TEXT) FROM alert_layers").all(&t.app.platform.db).await.unwrap();
     assert_eq!(stored.len(), 6);
     assert!(stored.iter().all(|(text,)| !text.contains("https://")), "webhooks are sealed");
 });
@@ -85,7 +85,7 @@ api_test!(who_is_suspended_deleted_or_moved_tells_others_and_the_version_says_so
         t.alert_layer(org, layer(name)).await;
     }
     let owner = t.owner().await;
-    let mut version = config::version(&t.app).await.unwrap();
+    let mut version = config::version(&t.app.alerts).await.unwrap();
     let act = async |method: &str, path: String| {
         let call = if method == "DELETE" { t.delete(&path) } else { t.patch(&path) };
         call.bearer(&owner.token).send().await.expect(200);
@@ -101,7 +101,7 @@ api_test!(who_is_suspended_deleted_or_moved_tells_others_and_the_version_says_so
     ] {
         act(method, path.clone()).await;
         assert_eq!(told(&t, tree.customer).await, names, "{method} {path}");
-        let moved = config::version(&t.app).await.unwrap();
+        let moved = config::version(&t.app.alerts).await.unwrap();
         assert!(moved > version, "{method} {path}");
         version = moved;
     }
@@ -111,13 +111,13 @@ api_test!(who_is_suspended_deleted_or_moved_tells_others_and_the_version_says_so
         .await
         .expect(200);
     assert_eq!(told(&t, tree.customer).await, "owner reseller customer");
-    assert!(config::version(&t.app).await.unwrap() > version);
+    assert!(config::version(&t.app.alerts).await.unwrap() > version);
 
-    version = config::version(&t.app).await.unwrap();
+    version = config::version(&t.app.alerts).await.unwrap();
     t.organization(tree.owner, OrgType::Customer, "Another").await;
     t.user(tree.customer, &["admin"]).await;
-    assert_eq!(config::version(&t.app).await.unwrap(), version, "nobody else is told of anything");
+    assert_eq!(config::version(&t.app.alerts).await.unwrap(), version, "nobody else is told of anything");
     t.alert_layer(tree.customer, layer("new")).await;
     assert_eq!(told(&t, tree.customer).await, "owner reseller new");
-    assert!(config::version(&t.app).await.unwrap() > version);
+    assert!(config::version(&t.app.alerts).await.unwrap() > version);
 });

@@ -35,7 +35,7 @@ fn names(router: &Configurations, tenant: OrgId, text: &str) -> bool {
 async fn waiting(t: &Test) -> i64 {
     let (n,): (i64,) =
         Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM alert_tenants WHERE next_attempt_at IS NOT NULL")
-            .one(&t.app.db)
+            .one(&t.app.platform.db)
             .await
             .unwrap();
     n
@@ -43,7 +43,7 @@ async fn waiting(t: &Test) -> i64 {
 
 /// Pushes due configurations until none is left, and waits for those that the background work has taken.
 async fn push(t: &Test) {
-    while config::work_off(&t.app).await.unwrap() > 0 {}
+    while config::work_off(&t.app.alerts).await.unwrap() > 0 {}
     eventually("every push has ended", async || waiting(t).await == 0).await;
 }
 
@@ -52,17 +52,18 @@ async fn push(t: &Test) {
 async fn at_rest(t: &Test) {
     let text = "SELECT CAST(COUNT(*) AS BIGINT) FROM alert_tenants WHERE claimed_until IS NOT NULL OR next_attempt_at <= ?";
     eventually("no push is under way", async || {
-        Q::new(text).bind(t.app.now()).count(&t.app.db).await.unwrap() == 0
+        Q::new(text).bind(t.app.platform.now()).count(&t.app.platform.db).await.unwrap() == 0
     })
     .await;
 }
 
 /// Has the router make the tenants of all organizations, as their first alerts would.
 async fn make_all(t: &Test) {
-    let all: Vec<(uuid::Uuid,)> = Q::new("SELECT id FROM organizations").all(&t.app.db).await.unwrap();
-    let mut tx = t.app.db.begin().await.unwrap();
+    let all: Vec<(uuid::Uuid,)> =
+        Q::new("SELECT id FROM organizations").all(&t.app.platform.db).await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     for (id,) in all {
-        alert_tenants::make(&mut tx, OrgId(id), t.app.now()).await.unwrap();
+        alert_tenants::make(&mut tx, OrgId(id), t.app.platform.now()).await.unwrap();
     }
     tx.commit().await.unwrap();
     push(t).await;
@@ -90,7 +91,7 @@ const ALERTS: &str = "/api/services/mimir/alertmanager/api/v2/alerts";
 /// Fingerprints of the alerts that wait for the router.
 async fn waiting_alerts(t: &Test) -> i64 {
     let (n,): (i64,) =
-        Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM alert_queue").one(&t.app.db).await.unwrap();
+        Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM alert_queue").one(&t.app.platform.db).await.unwrap();
     n
 }
 
@@ -138,8 +139,10 @@ api_test!(a_tenant_has_its_configuration_from_its_first_alert_to_its_destruction
     act("DELETE", "/destroy").await;
     router.wait_until("the destroyed one is forgotten", |r| r.of(distributor).is_none()).await.unwrap();
     let rows = async || -> i64 {
-        let (n,): (i64,) =
-            Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM alert_tenants").one(&t.app.db).await.unwrap();
+        let (n,): (i64,) = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM alert_tenants")
+            .one(&t.app.platform.db)
+            .await
+            .unwrap();
         n
     };
     eventually("its row goes", async || rows().await == 0).await;
@@ -213,7 +216,7 @@ api_test!(what_the_router_has_lost_without_a_sign_is_noticed, |t| async move {
     make_all(&t).await;
     post(&t, &owner, "", hook("all")).await.expect(200);
     push(&t).await;
-    let read_back = async || config::read_back(&t.app).await.unwrap();
+    let read_back = async || config::read_back(&t.app.alerts).await.unwrap();
     assert_eq!(read_back().await, Some(0), "all were pushed a moment ago");
     t.advance(Duration::from_secs(600));
     assert_eq!(read_back().await, Some(0), "all are as they were pushed");
@@ -317,9 +320,10 @@ api_test!(a_start_uploads_only_what_differs, |t| async move {
     make_all(&t).await;
     assert_eq!((router.count(), uploads(&router)), (7, 7));
     let queue_all = async || {
-        let mut tx = t.app.db.begin().await.unwrap();
-        let queued =
-            alert_tenants::queue(&mut tx, alert_tenants::Whose::All, false, t.app.now()).await.unwrap();
+        let mut tx = t.app.platform.db.begin().await.unwrap();
+        let queued = alert_tenants::queue(&mut tx, alert_tenants::Whose::All, false, t.app.platform.now())
+            .await
+            .unwrap();
         tx.commit().await.unwrap();
         queued
     };
@@ -337,7 +341,7 @@ api_test!(a_start_uploads_only_what_differs, |t| async move {
     // The same configuration again, but the router has lost it meanwhile.
     router.lose();
     t.advance(Duration::from_secs(600));
-    while config::read_back(&t.app).await.unwrap() != Some(0) {}
+    while config::read_back(&t.app.alerts).await.unwrap() != Some(0) {}
     push(&t).await;
     assert_eq!((router.count(), uploads(&router)), (7, 21));
 });
@@ -349,12 +353,12 @@ api_test!(liveness_alerts_and_history_survive_that_their_tenant_is_made, |t| asy
     let system = t.system(tree.customer).await;
     t.post("/systems/heartbeat").basic(&system.key, &system.secret).send().await.expect(200);
     t.advance(Duration::from_secs(1200));
-    assert_eq!(liveness_monitor::check(&t.app).await.unwrap().posted, 1);
+    assert_eq!(liveness_monitor::check(&t.app.alerts).await.unwrap().posted, 1);
     assert_eq!(waiting_alerts(&t).await, 1, "the router did not have the tenant");
     router.wait_until("it has", |r| r.of(tree.customer).is_some()).await.unwrap();
     t.advance(Duration::from_secs(60));
     eventually("the alert is delivered", async || {
-        deliver_queued(&t.app).await.unwrap();
+        deliver_queued(&t.app.alerts).await.unwrap();
         waiting_alerts(&t).await == 0
     })
     .await;
@@ -368,7 +372,7 @@ api_test!(liveness_alerts_and_history_survive_that_their_tenant_is_made, |t| asy
     assert!(delivered.count() >= 1);
     let fires = async || -> i64 {
         let text = "SELECT CAST(COUNT(*) AS BIGINT) FROM alert_history WHERE organization_id = ? AND status = 'firing'";
-        let (n,): (i64,) = Q::new(text).bind(tree.customer).one(&t.app.db).await.unwrap();
+        let (n,): (i64,) = Q::new(text).bind(tree.customer).one(&t.app.platform.db).await.unwrap();
         n
     };
     eventually("the history has it", async || fires().await == 1).await;
@@ -393,15 +397,15 @@ api_test!(an_idle_tenant_is_forgotten_and_made_again, |t| async move {
     push_alert(None).await;
     let known = async |status: &str| -> i64 {
         let text = "SELECT CAST(COUNT(*) AS BIGINT) FROM alert_history WHERE status = ?";
-        let (n,): (i64,) = Q::new(text).bind(status).one(&t.app.db).await.unwrap();
+        let (n,): (i64,) = Q::new(text).bind(status).one(&t.app.platform.db).await.unwrap();
         n
     };
     eventually("the history has the alert", async || known("firing").await == 1).await;
     t.advance(Duration::from_secs(60));
-    push_alert(Some(t.app.now().rfc3339(0))).await;
+    push_alert(Some(t.app.platform.now().rfc3339(0))).await;
     eventually("the history has its end", async || known("firing").await == 0).await;
     t.advance(2 * DAY);
-    let found = async |apply| config::prune(&t.app, 30 * DAY, apply).await.unwrap().unwrap();
+    let found = async |apply| config::prune(&t.app.alerts, 30 * DAY, apply).await.unwrap().unwrap();
     let listed = found(false).await;
     assert_eq!((listed.idle.len(), listed.kept.len()), (6, 0), "{listed:?}");
     assert!(listed.idle.iter().all(|(id, _)| *id != tree.customer));
@@ -430,7 +434,7 @@ api_test!(a_first_silence_makes_a_tenant_too, |t| async move {
     let t = with_router(&t, router.url()).await;
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
-    let now = t.app.now();
+    let now = t.app.platform.now();
     let silence = json!({"matchers": [{"name": "alertname", "value": "A", "isRegex": false}], "startsAt": now.rfc3339(0),
         "endsAt": now.plus(Duration::from_secs(3600)).rfc3339(0), "createdBy": "me", "comment": "c"});
     // The router does not have the tenant yet, so the sender has to try again.
@@ -470,7 +474,7 @@ api_test!(a_tenant_in_which_something_is_in_force_is_kept, |t| async move {
             _ => Answer::json(200, &json!([])),
         }
     });
-    let found = config::prune(&t.app, 30 * DAY, true).await.unwrap().unwrap();
+    let found = config::prune(&t.app.alerts, 30 * DAY, true).await.unwrap().unwrap();
     let mut kept: Vec<(OrgId, &str)> = found.kept.iter().map(|(id, why)| (*id, why.as_str())).collect();
     kept.sort_unstable_by_key(|(id, _)| {
         [tree.customer, tree.other_customer, tree.other_reseller].iter().position(|o| o == id)
@@ -484,7 +488,7 @@ api_test!(a_tenant_in_which_something_is_in_force_is_kept, |t| async move {
     );
     assert_eq!(found.idle.len(), 4);
     let (going,): (i64,) = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM alert_tenants WHERE is_gone = TRUE")
-        .one(&t.app.db)
+        .one(&t.app.platform.db)
         .await
         .unwrap();
     assert!(going <= 4, "{going} are forgotten");

@@ -117,7 +117,7 @@ api_test!(both_spellings_are_one_and_the_audit_has_no_secret, |t| async move {
     let rows: Vec<(String, Option<String>, Option<String>)> = Q::new(
         "SELECT action, CAST(before AS TEXT), CAST(after AS TEXT) FROM audit_log WHERE object_type = 'alert_config' ORDER BY at, id",
     )
-    .all(&t.app.db)
+    .all(&t.app.platform.db)
     .await
     .unwrap();
     let actions: Vec<&str> = rows.iter().map(|r| r.0.as_str()).collect();
@@ -172,7 +172,7 @@ api_test!(saves_to_one_organization_follow_each_other, |t| async move {
     assert_eq!(shown["email_recipients"].as_array().unwrap().len(), 1);
     let (rows,): (i64,) =
         Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM audit_log WHERE action = 'alert_config.update'")
-            .one(&t.app.db)
+            .one(&t.app.platform.db)
             .await
             .unwrap();
     assert_eq!(rows, 5);

@@ -46,7 +46,7 @@ impl Behind {
         let c = client(&p, tree.customer).await;
         fire(&c, &[json!({"alertname": "A"})]).await;
         let (alert,): (String,) =
-            Q::new("SELECT fingerprint FROM alert_history").one(&p.app.db).await.unwrap();
+            Q::new("SELECT fingerprint FROM alert_history").one(&p.app.platform.db).await.unwrap();
         let (key, path) = (c.system.key.clone(), format!("/systems/{}/alerts", c.system.id));
         let behind = Behind { p, upstream, owner, key, tenant: tree.customer, alert, path };
         let works = behind.works();
@@ -97,7 +97,7 @@ impl Behind {
 
 async fn activity(t: &Test) -> Vec<String> {
     let text = "SELECT action FROM alert_activity ORDER BY id";
-    let rows: Vec<(String,)> = Q::new(text).all(&t.app.db).await.unwrap();
+    let rows: Vec<(String,)> = Q::new(text).all(&t.app.platform.db).await.unwrap();
     rows.into_iter().map(|(action,)| action).collect()
 }
 
@@ -136,7 +136,7 @@ api_test!(what_the_router_has_done_is_recorded_though_nobody_waits_for_it_any_mo
 
 api_test!(a_silence_that_cannot_be_recorded_is_taken_back, |t| async move {
     let b = Behind::new(&t).await;
-    let mut tx = b.p.app.db.begin().await.unwrap();
+    let mut tx = b.p.app.platform.db.begin().await.unwrap();
     Q::new("ALTER TABLE alert_activity RENAME TO gone").run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
     b.silence().await.expect(500);
@@ -257,7 +257,7 @@ in_both_modes!(alerts_and_silences_of_a_deleted_system_are_shown_and_counted_now
     }
     let gone = fingerprint(&d, "GoesToo").await;
     let totals = async || {
-        alerting::manage::refresh_totals(&t.app).await.unwrap();
+        alerting::manage::refresh_totals(&t.app.alerts).await.unwrap();
         let data = get(t, &owner, "/alerts/totals").await.expect(200).data();
         ["active", "critical", "info", "muted"].map(|key| data[key].as_u64().unwrap())
     };
@@ -305,7 +305,7 @@ in_both_modes!(of_several_who_end_a_silence_one_has_done_it, |t| async {
     let body = json!({"fingerprint": fingerprint(&c, "A").await, "comment": "first"});
     let made = post(t, &owner, &path, body).await.expect(200).data();
     let id = made["silence_id"].as_str().unwrap();
-    let end = t.app.now().plus(MINUTE * 90).rfc3339(0);
+    let end = t.app.platform.now().plus(MINUTE * 90).rfc3339(0);
     let change = json!({"end_at": end, "comment": "second"});
     let changed = put(t, &owner, &format!("{path}/{id}"), change).await.expect(200).data();
     let one = format!("{path}/{}", changed["silence_id"].as_str().unwrap());
@@ -316,7 +316,7 @@ in_both_modes!(of_several_who_end_a_silence_one_has_done_it, |t| async {
     assert_eq!(activity(t).await, ["silenced", "silence_updated", "unsilenced"]);
     // The audit log holds the silence as it was before.
     let text = "SELECT CAST(before AS TEXT) FROM audit_log WHERE object_type = 'alert_silence' ORDER BY id";
-    let before: Vec<(Option<String>,)> = Q::new(text).all(&t.app.db).await.unwrap();
+    let before: Vec<(Option<String>,)> = Q::new(text).all(&t.app.platform.db).await.unwrap();
     let before: Vec<Value> = before
         .into_iter()
         .map(|(text,)| text.map_or(Value::Null, |t| serde_json::from_str(&t).unwrap()))
@@ -330,7 +330,7 @@ api_test!(a_silence_is_as_long_as_it_may_be_counted_from_its_start, |t| async mo
     let tree = t.tree().await;
     let owner = t.owner().await;
     let c = client(&t, tree.customer).await;
-    let days = |n: u32| t.app.now().plus(MINUTE * 60 * 24 * n).rfc3339(0);
+    let days = |n: u32| t.app.platform.now().plus(MINUTE * 60 * 24 * n).rfc3339(0);
     let body = json!({"matchers": [{"name": "alertname", "value": "A", "isRegex": false}], "comment": "", "createdBy": "",
         "startsAt": days(0), "endsAt": days(300)});
     let id = c.silence(&body.to_string()).await.expect(200).json()["silenceID"].as_str().unwrap().to_owned();
@@ -365,7 +365,7 @@ in_both_modes!(names_and_addresses_change_and_an_alert_stays_what_it_is, |t| asy
     put(t, &owner, &system, json!({"name": "Renamed"})).await.expect(200);
     let customer = json!({"name": "Another name", "custom_data": {"vat": "IT12345678901"}});
     put(t, &owner, &format!("/customers/{}", tree.customer), customer).await.expect(200);
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let text = "UPDATE systems SET fqdn = 'new.example.org', ipv4_address = '192.0.2.7' WHERE id = ?";
     Q::new(text).bind(c.system.id).run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
@@ -382,5 +382,5 @@ in_both_modes!(names_and_addresses_change_and_an_alert_stays_what_it_is, |t| asy
     }
     assert_eq!(after["status"]["silencedBy"], json!([made["silence_id"]]));
     let text = "SELECT COUNT(*) FROM alert_history WHERE status = 'firing'";
-    assert_eq!(Q::new(text).count(&t.app.db).await.unwrap(), 1);
+    assert_eq!(Q::new(text).count(&t.app.platform.db).await.unwrap(), 1);
 });

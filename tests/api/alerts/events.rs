@@ -81,7 +81,7 @@ both_routers!(each_occurrence_is_one_row_however_often_it_is_told, |t| async {
 
 async fn tenant(c: &Client<'_>) -> OrgId {
     let text = "SELECT organization_id FROM systems WHERE id = ?";
-    let (id,): (uuid::Uuid,) = Q::new(text).bind(c.system.id).one(&c.test.app.db).await.unwrap();
+    let (id,): (uuid::Uuid,) = Q::new(text).bind(c.system.id).one(&c.test.app.platform.db).await.unwrap();
     OrgId(id)
 }
 
@@ -133,7 +133,7 @@ both_routers!(silenced_alerts_are_recorded_and_labels_are_cleaned, |t| async {
     push(&c, "A", json!({"labels": {"alertname": "A\u{0}B", "severity": "", "system_key": "x"}})).await;
     assert_eq!(rows(t).await, ["A\u{fffd}B - firing from 0 to - until 21600 at 0"]);
     let text = "SELECT CAST(labels AS TEXT) FROM alert_history";
-    let (labels,): (String,) = Q::new(text).one(&t.app.db).await.unwrap();
+    let (labels,): (String,) = Q::new(text).one(&t.app.platform.db).await.unwrap();
     let labels: Value = serde_json::from_str(&labels).unwrap();
     assert_eq!(labels["system_key"], c.system.key.as_str());
     assert_eq!(labels["organization_id"], tenant(&c).await.to_string());
@@ -151,7 +151,8 @@ both_routers!(who_takes_care_of_an_alert_does_so_until_it_is_over, |t| async {
     push(&c, "A", json!({"endsAt": at(60)})).await;
     assert_eq!(assigned(t).await, 1);
     let text = "SELECT action, actor_name, CAST(details AS TEXT), created_at FROM alert_activity";
-    let told: Vec<(String, Option<String>, String, TsCodec)> = Q::new(text).all(&t.app.db).await.unwrap();
+    let told: Vec<(String, Option<String>, String, TsCodec)> =
+        Q::new(text).all(&t.app.platform.db).await.unwrap();
     assert_eq!(told.len(), 1);
     let (action, actor, details, created) = &told[0];
     assert_eq!((action.as_str(), actor, seconds(created.0)), ("unassigned", &None, 60));
@@ -164,7 +165,7 @@ both_routers!(who_takes_care_of_an_alert_does_so_until_it_is_over, |t| async {
 
 /// Assigns every firing alert to a user.
 pub(super) async fn assign_all(t: &Test, organization: OrgId) {
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let text = "INSERT INTO alert_assignments (organization_id, fingerprint, system_key, assigned_user_id, \
          assigned_user_name, assigned_user_key, assigned_user_org_id, assigned_user_org_name, assigned_at) \
          SELECT organization_id, fingerprint, system_key, organization_id, 'Ada', 'ada', organization_id, 'Home', \
@@ -174,13 +175,13 @@ pub(super) async fn assign_all(t: &Test, organization: OrgId) {
 }
 
 pub(super) async fn assigned(t: &Test) -> u64 {
-    Q::new("SELECT COUNT(*) FROM alert_assignments").count(&t.app.db).await.unwrap()
+    Q::new("SELECT COUNT(*) FROM alert_assignments").count(&t.app.platform.db).await.unwrap()
 }
 
 api_test!(with_the_embedded_router_alert_and_history_are_stored_together_or_not_at_all, |t| async move {
     let c = Client::new(&t).await;
     c.push(r#"[{"labels":{"alertname":"A"}}]"#).await.expect(200);
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new("ALTER TABLE alert_history RENAME TO gone").run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
     c.push(r#"[{"labels":{"alertname":"B"}}]"#).await.expect(500);
@@ -204,7 +205,7 @@ api_test!(the_alerts_of_the_service_itself_are_recorded, |t| async move {
     let beat = async || {
         t.post("/systems/heartbeat").basic(&c.system.key, &c.system.secret).send().await.expect(200);
     };
-    let check = async || bailiwick_alerts::liveness_monitor::check(&t.app).await.unwrap();
+    let check = async || bailiwick_alerts::liveness_monitor::check(&t.app.alerts).await.unwrap();
     beat().await;
     t.advance(LIVENESS + MINUTE);
     assert_eq!(check().await.posted, 1);
@@ -217,7 +218,7 @@ api_test!(the_alerts_of_the_service_itself_are_recorded, |t| async move {
     assert_eq!(rows(&t).await, [line("firing from 1200 to - until 2160 at 1260")]);
     // Its refreshes stay away; then it is found silent since the same time: the same occurrence.
     t.advance(11 * MINUTE);
-    assert_eq!(alerting::sweep_history(&t.app).await.unwrap(), Some(1));
+    assert_eq!(alerting::sweep_history(&t.app.alerts).await.unwrap(), Some(1));
     assert_eq!(rows(&t).await, [line("resolved from 1200 to 2160 until - at 2220")]);
     check().await;
     assert_eq!(rows(&t).await, [line("firing from 1200 to - until 2820 at 2220")]);

@@ -11,7 +11,7 @@ use bailiwick_testkit::{Engine, seed::Tree};
 const DAY: Duration = Duration::from_secs(86_400);
 
 async fn sweep(t: &Test) -> Option<u64> {
-    alerting::sweep_history(&t.app).await.unwrap()
+    alerting::sweep_history(&t.app.alerts).await.unwrap()
 }
 
 api_test!(alerts_that_nobody_refreshes_end_at_their_time, |t| async move {
@@ -90,9 +90,9 @@ api_test!(
         t.advance(MINUTE / 2);
         // The last sign of life.
         assert_eq!(purge(&t).await, 0);
-        t.app.stop.cancel();
-        t.app.tasks.close();
-        t.app.tasks.wait().await;
+        t.app.platform.stop.cancel();
+        t.app.platform.tasks.close();
+        t.app.platform.tasks.wait().await;
         t.advance(20 * MINUTE);
         let again = t.replica().await;
         assert_eq!(sweep(&again).await, Some(1), "C had ended before");
@@ -122,7 +122,7 @@ api_test!(
 
 /// Removes history that may be removed; returns how much that was.
 async fn purge(t: &Test) -> u64 {
-    alerting::purge_ended(&t.app).await.unwrap()
+    alerting::purge_ended(&t.app.alerts).await.unwrap()
 }
 
 /// An alert that fired and was over at once.
@@ -141,11 +141,11 @@ api_test!(resolved_alerts_go_after_half_a_year_in_batches, |settings| generous(s
         c.push(&json!(many).to_string()).await.expect(200);
     }
     t.advance(DAY);
-    occurrence(&c, "young", t.app.now()).await;
+    occurrence(&c, "young", t.app.platform.now()).await;
     c.push(r#"[{"labels":{"alertname":"open"}}]"#).await.expect(200);
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let text = "UPDATE alert_history SET expires_at = ? WHERE status = 'firing'";
-    Q::new(text).bind(t.app.now().plus(400 * DAY)).run(&mut tx).await.unwrap();
+    Q::new(text).bind(t.app.platform.now().plus(400 * DAY)).run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
     t.advance(183 * DAY);
     assert_eq!(retention::dry_run(&t.app).await.unwrap().history, 0, "not before it is older");
@@ -157,8 +157,8 @@ api_test!(resolved_alerts_go_after_half_a_year_in_batches, |settings| generous(s
     let names =
         rows(&t).await.iter().map(|row| row.split(' ').next().unwrap().to_owned()).collect::<Vec<_>>();
     assert_eq!(names, ["young", "open"], "what fires stays however old it is");
-    let days = Q::new("SELECT COUNT(*) FROM alert_history_days").count(&t.app.db).await.unwrap();
-    let offered = Q::new("SELECT COUNT(*) FROM alert_names").count(&t.app.db).await.unwrap();
+    let days = Q::new("SELECT COUNT(*) FROM alert_history_days").count(&t.app.platform.db).await.unwrap();
+    let offered = Q::new("SELECT COUNT(*) FROM alert_names").count(&t.app.platform.db).await.unwrap();
     assert_eq!((days, offered), (1, 2));
 });
 
@@ -171,10 +171,10 @@ api_test!(names_are_offered_as_long_as_the_history_has_them, |t| async move {
     for name in ["A", &long, "B"] {
         c.push(&fires(name).to_string()).await.expect(200);
     }
-    occurrence(&c, "C", t.app.now()).await;
+    occurrence(&c, "C", t.app.platform.now()).await;
     let names = async || {
         let text = "SELECT SUBSTR(alertname, 1, 1) FROM alert_names ORDER BY alertname";
-        let names: Vec<(String,)> = Q::new(text).all(&t.app.db).await.unwrap();
+        let names: Vec<(String,)> = Q::new(text).all(&t.app.platform.db).await.unwrap();
         names.into_iter().map(|(name,)| name).collect::<String>()
     };
     t.advance(100 * DAY);
@@ -195,7 +195,7 @@ api_test!(a_destroyed_system_leaves_its_history_and_nothing_that_fires, |t| asyn
     let owner = t.owner().await;
     let c = Client { test: &t, system: t.system(tree.customer).await };
     let other = Client { test: &t, system: t.system(tree.customer).await };
-    occurrence(&c, "old", t.app.now()).await;
+    occurrence(&c, "old", t.app.platform.now()).await;
     for c in [&c, &other] {
         c.push(r#"[{"labels":{"alertname":"A"}}]"#).await.expect(200);
     }
@@ -220,7 +220,7 @@ api_test!(a_destroyed_system_leaves_its_history_and_nothing_that_fires, |t| asyn
         "alert_assignments",
         "alert_activity",
     ] {
-        let left = Q::new(&format!("SELECT COUNT(*) FROM {table}")).count(&t.app.db).await.unwrap();
+        let left = Q::new(&format!("SELECT COUNT(*) FROM {table}")).count(&t.app.platform.db).await.unwrap();
         assert_eq!(left, 0, "{table}");
     }
 });
@@ -235,8 +235,8 @@ api_test!(the_history_of_a_system_moves_with_it, |t| async move {
     let tree = t.tree().await;
     let c = Client { test: &t, system: t.system(tree.customer).await };
     let stays = Client { test: &t, system: t.system(tree.customer).await };
-    occurrence(&c, "old", t.app.now()).await;
-    occurrence(&stays, "old", t.app.now()).await;
+    occurrence(&c, "old", t.app.platform.now()).await;
+    occurrence(&stays, "old", t.app.platform.now()).await;
     for c in [&c, &stays] {
         c.push(r#"[{"labels":{"alertname":"A"}}]"#).await.expect(200);
     }
@@ -247,20 +247,20 @@ api_test!(the_history_of_a_system_moves_with_it, |t| async move {
         let text = "SELECT COUNT(*) FROM alert_history h JOIN organizations o ON o.id = h.organization_id \
              AND o.p2 = h.p2 AND o.p3 = h.p3 WHERE h.organization_id = ? AND h.system_key = ?";
         let q = Q::new(text).bind(organization).bind(&c.system.key);
-        q.count(&t.app.db).await.unwrap()
+        q.count(&t.app.platform.db).await.unwrap()
     };
     assert_eq!((of(tree.customer).await, of(tree.other_customer).await), (0, 2));
     assert_eq!((figures(&t, tree.customer).await, figures(&t, tree.other_customer).await), ([1; 3], [2; 3]));
     assert_eq!(assigned(&t).await, 1, "only that of the system that stays");
     // News of the alert in the old tenant is not written from now on; news in the new tenant is.
-    let service = bailiwick_alerts::liveness_monitor::check(&t.app).await.unwrap();
+    let service = bailiwick_alerts::liveness_monitor::check(&t.app.alerts).await.unwrap();
     assert_eq!(service.resolved, 0);
     let before = rows(&t).await.len();
     c.push(&json!([{"labels": {"alertname": "A"}, "startsAt": at(0)}]).to_string()).await.expect(200);
     assert_eq!((rows(&t).await.len(), of(tree.other_customer).await), (before + 1, 3));
     let names =
         Q::new("SELECT COUNT(*) FROM alert_names WHERE organization_id = ?").bind(tree.other_customer);
-    assert_eq!(names.count(&t.app.db).await.unwrap(), 2);
+    assert_eq!(names.count(&t.app.platform.db).await.unwrap(), 2);
     // And back.
     move_system(&t, &c, tree.customer).await;
     assert_eq!((of(tree.customer).await, of(tree.other_customer).await), (3, 0));
@@ -282,7 +282,7 @@ async fn walk(t: &Test, tree: &Tree, seed: u64) {
     for _ in 0..60 {
         let which = next(2) as usize;
         let c = &systems[which];
-        let now = seconds(t.app.now());
+        let now = seconds(t.app.platform.now());
         let alert = |name: u64, start: Option<i64>, end: i64| {
             let start = start.map(at).unwrap_or_default();
             json!({"labels": {"alertname": format!("A{name}")}, "startsAt": start, "endsAt": at(end)})
@@ -327,7 +327,7 @@ api_test!(
         for seed in 1..4 {
             walk(&t, &tree, seed).await;
         }
-        let all = Q::new("SELECT COUNT(*) FROM alert_history").count(&t.app.db).await.unwrap();
+        let all = Q::new("SELECT COUNT(*) FROM alert_history").count(&t.app.platform.db).await.unwrap();
         assert!(all > 10, "{all}");
     }
 );

@@ -120,7 +120,7 @@ in_both_modes!(an_alert_has_its_fields_and_present_names, |t| async {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let c = client(t, tree.customer).await;
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new("UPDATE systems SET type = 'ns8' WHERE id = ?").bind(c.system.id).run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
     let alert = json!([{
@@ -157,7 +157,7 @@ in_both_modes!(an_alert_has_its_fields_and_present_names, |t| async {
     assert_eq!(full["assigned_to"], Value::Null);
     assert_eq!((full.get("generatorURL"), &data["alerts"][1]["generatorURL"]), (None, &json!("https://x/y")));
     // A new name is shown at once, and the fingerprint stays (rule 9).
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new("UPDATE systems SET name = 'Renamed' WHERE id = ?").bind(c.system.id).run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
     let data = get(t, &owner, "/alerts?alertname=Full").await.expect(200).data();
@@ -170,7 +170,7 @@ in_both_modes!(alerts_are_filtered_sorted_and_paged, |t| async {
     let tree = t.tree().await;
     let reader = t.user(tree.distributor, &["reader"]).await;
     let (c, d) = (client(t, tree.customer).await, client(t, tree.reseller).await);
-    let now = t.app.now();
+    let now = t.app.platform.now();
     for (c, name, severity, age) in
         [(&c, "A", "info", 60), (&c, "B", "critical", 240), (&d, "C", "warning", 120), (&d, "D", "odd", 180)]
     {
@@ -232,7 +232,7 @@ in_both_modes!(alerts_are_filtered_sorted_and_paged, |t| async {
     let suppressed = get(t, &reader, "/alerts?status=suppressed").await.expect(200).data();
     assert_eq!(suppressed["alerts"][0]["status"]["silencedBy"].as_array().unwrap().len(), 1);
     let totals = get(t, &reader, "/alerts/totals").await.expect(200).data();
-    if t.app.alerting().is_embedded() {
+    if t.app.alerts.alerting().is_embedded() {
         let expected = json!({"active": 5, "critical": 1, "warning": 1, "info": 3, "muted": 1, "history": 0,
             "warnings": []});
         assert_eq!(totals, expected);
@@ -264,7 +264,7 @@ in_both_modes!(alerts_of_one_system_are_its_own, |t| async {
     bodies.dedup();
     assert_eq!(bodies.len(), 1);
     // An alert that is over is not listed.
-    c.push(&json!([{"labels": {"alertname": "B"}, "endsAt": t.app.now().rfc3339(6)}]).to_string())
+    c.push(&json!([{"labels": {"alertname": "B"}, "endsAt": t.app.platform.now().rfc3339(6)}]).to_string())
         .await
         .expect(200);
     written(t).await;

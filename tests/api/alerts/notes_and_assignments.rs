@@ -78,7 +78,7 @@ in_both_modes!(who_takes_charge_and_what_he_does_is_on_record, |t| async {
     assert_eq!(audited(t).await, expected);
     // It ends with the alert.
     t.advance(Duration::from_secs(1));
-    let end = json!([{"labels": {"alertname": "A"}, "endsAt": t.app.now().rfc3339(6)}]);
+    let end = json!([{"labels": {"alertname": "A"}, "endsAt": t.app.platform.now().rfc3339(6)}]);
     c.push(&end.to_string()).await.expect(200);
     written(t).await;
     let found = events(t, &ada, tree.customer, &alert).await;

@@ -27,13 +27,13 @@ pub(super) async fn fingerprint(c: &Client<'_>, name: &str) -> String {
 }
 
 fn later(t: &Test, minutes: u32) -> String {
-    t.app.now().plus(MINUTE * minutes).rfc3339(0)
+    t.app.platform.now().plus(MINUTE * minutes).rfc3339(0)
 }
 
 /// Actions in the audit log, in order.
 pub(super) async fn audited(t: &Test) -> Vec<String> {
     let text = "SELECT action FROM audit_log WHERE action LIKE 'alert%' ORDER BY id";
-    let rows: Vec<(String,)> = Q::new(text).all(&t.app.db).await.unwrap();
+    let rows: Vec<(String,)> = Q::new(text).all(&t.app.platform.db).await.unwrap();
     rows.into_iter().map(|(action,)| action).collect()
 }
 
@@ -279,7 +279,7 @@ api_test!(what_is_wrong_with_a_silence_is_named, |t| async move {
         put(&t, &owner, &one, body).await.expect_fields(&fields);
     }
     // A system that has not registered has no alerts; one that is over is not silenced.
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let text = "UPDATE systems SET registered_at = NULL WHERE id = ?";
     Q::new(text).bind(c.system.id).run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
@@ -327,7 +327,7 @@ async fn a_router_that_does_not_answer_gets_one_silence_at_most() {
     let c = client(&p, tree.customer).await;
     fire(&c, &[json!({"alertname": "A"})]).await;
     let (text, key, tenant) = ("SELECT fingerprint FROM alert_history", c.system.key.clone(), tree.customer);
-    let (alert,): (String,) = Q::new(text).one(&p.app.db).await.unwrap();
+    let (alert,): (String,) = Q::new(text).one(&p.app.platform.db).await.unwrap();
     let listed = json!([{"labels": {"alertname": "A", "system_key": key, "organization_id": tenant.to_string()},
         "fingerprint": alert, "startsAt": at(0), "endsAt": at(600), "updatedAt": at(0), "annotations": {},
         "receivers": [], "status": {"state": "active", "silencedBy": [], "inhibitedBy": []}}]);

@@ -154,7 +154,7 @@ api_test!(trends_have_every_day_of_their_period, |t| async move {
     let mut resolve = async |count: i64| {
         for _ in 0..count {
             n += 1;
-            let now = seconds(t.app.now());
+            let now = seconds(t.app.platform.now());
             over(&c, json!({"alertname": format!("A{n}")}), now - 60, now).await;
         }
     };
@@ -269,7 +269,7 @@ async fn totals_of_a_remote_router_are_kept_and_told_to_be_old() {
         upstream.answer_by(move |_| Answer::json(200, &alerts));
         let totals = async || get(&p, &owner, "/alerts/totals").await.expect(200).data();
         assert_eq!(totals().await["active"], 0, "not asked yet");
-        assert_eq!(alerting::manage::refresh_totals(&p.app).await.unwrap(), Some(1));
+        assert_eq!(alerting::manage::refresh_totals(&p.app.alerts).await.unwrap(), Some(1));
         let expected = |warnings: Value| {
             json!({"active": 3, "critical": 1, "warning": 1, "info": 1, "muted": 1, "history": 0,
                 "warnings": warnings})
@@ -277,7 +277,7 @@ async fn totals_of_a_remote_router_are_kept_and_told_to_be_old() {
         assert_eq!(totals().await, expected(json!([])));
         p.advance(5 * MINUTE + Duration::from_secs(2));
         upstream.answer_by(|_| Answer::status(500));
-        assert_eq!(alerting::manage::refresh_totals(&p.app).await.unwrap(), Some(0));
+        assert_eq!(alerting::manage::refresh_totals(&p.app.alerts).await.unwrap(), Some(0));
         let stale = "totals: stale data, oldest refresh 5m2s ago";
         assert_eq!(totals().await, expected(json!([stale])));
     }
@@ -288,7 +288,7 @@ api_test!(statistics_take_turns, |t| async move {
     let customer = t.user(tree.customer, &["admin"]).await;
     let stats =
         async |who: &Persona| data(&t, who, "/alerts/stats", "alerts stats retrieved successfully").await;
-    let alerting = t.app.alerting();
+    let alerting = t.app.alerts.alerting();
     let own = alerting.hold_statistics(owner.org).await.unwrap();
     let mut asked = std::pin::pin!(stats(&owner));
     let early = tokio::time::timeout(Duration::from_millis(200), &mut asked).await;

@@ -63,7 +63,7 @@ fn silence_of(t: &Test, key: &str, name: &str) -> Value {
             {"name": "alertname", "value": name, "isRegex": false},
             {"name": "system_key", "value": key, "isRegex": false, "isEqual": true},
         ],
-        "startsAt": t.app.now().rfc3339(0), "endsAt": t.app.now().plus(MINUTE * 60).rfc3339(0),
+        "startsAt": t.app.platform.now().rfc3339(0), "endsAt": t.app.platform.now().plus(MINUTE * 60).rfc3339(0),
         "createdBy": "grafana", "comment": "at work",
     })
 }
@@ -176,7 +176,7 @@ in_both_modes!(silences_are_made_seen_changed_and_ended, |t| async {
 
         // What is shown may be sent back with another end.
         let mut changed = tool.get(&format!("/silence/{id}")).await.expect(200).json();
-        changed["endsAt"] = json!(t.app.now().plus(MINUTE * 90).rfc3339(0));
+        changed["endsAt"] = json!(t.app.platform.now().plus(MINUTE * 90).rfc3339(0));
         let again = tool.post(&changed).await.expect(200).json();
         assert_eq!(again["silenceID"], id.as_str(), "the same matchers keep the id");
         changed["id"] = json!(UNKNOWN);

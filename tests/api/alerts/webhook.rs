@@ -92,7 +92,7 @@ api_test!(
         let c = client(&t, tree.customer).await;
         fire(&c, &[json!({"alertname": "A", "severity": "critical"})]).await;
         let text = "SELECT CAST(labels AS TEXT) FROM alert_history";
-        let (labels,): (String,) = Q::new(text).one(&t.app.db).await.unwrap();
+        let (labels,): (String,) = Q::new(text).one(&t.app.platform.db).await.unwrap();
         let labels: Value = serde_json::from_str(&labels).unwrap();
         t.advance(MINUTE);
         let mut foreign = labels.clone();
@@ -128,7 +128,7 @@ api_test!(
     |t| async move {
         let tree = t.tree().await;
         let c = client(&t, tree.customer).await;
-        let mut tx = t.app.db.begin().await.unwrap();
+        let mut tx = t.app.platform.db.begin().await.unwrap();
         Q::new("ALTER TABLE alert_history RENAME TO gone").run(&mut tx).await.unwrap();
         tx.commit().await.unwrap();
         let told = json!([{"status": "resolved", "labels": {"system_key": c.system.key}, "startsAt": at(0), "endsAt": at(1)}]);
@@ -164,7 +164,7 @@ api_test!(an_alert_without_a_start_is_kept_once, |t| async move {
     let second = upstream.take().pop().unwrap().json().unwrap()[0].clone();
     assert_eq!((&second["startsAt"], &second["endsAt"]), (&json!(at(300)), &json!(at(300))));
     p.advance(10 * MINUTE);
-    alerting::sweep_history(&p.app).await.unwrap();
+    alerting::sweep_history(&p.app.alerts).await.unwrap();
     tell(&p, delivery(told(&second, 300, 300))).await.expect(204);
     let mut found = rows(&p).await;
     found.sort();

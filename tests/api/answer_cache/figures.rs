@@ -42,7 +42,7 @@ api_test!(every_change_of_active_alerts_shows_at_once_in_every_process, |t| asyn
     let owner = t.owner().await;
     let client = Client { test: &t, system: t.system(tree.customer).await };
     let push = async |name: &str, severity: &str, ends_in: i64| {
-        let ends = t.app.now().0 + ends_in * 1_000_000;
+        let ends = t.app.platform.now().0 + ends_in * 1_000_000;
         let alert = json!([{"labels": {"alertname": name, "severity": severity},
             "endsAt": bailiwick_domain::Ts(ends).rfc3339(3)}]);
         client.push(&alert.to_string()).await.expect(200);
@@ -84,7 +84,7 @@ api_test!(every_change_of_active_alerts_shows_at_once_in_every_process, |t| asyn
         found["pagination"]["total_count"].as_u64().unwrap()
     };
     assert_eq!(found().await, 0);
-    let ends = bailiwick_domain::Ts(t.app.now().0 + 600_000_000).rfc3339(3);
+    let ends = bailiwick_domain::Ts(t.app.platform.now().0 + 600_000_000).rfc3339(3);
     let mut again = json!([{"labels": {"alertname": "C", "severity": "critical"}, "endsAt": ends,
         "annotations": {"summary": "RAID degraded"}}]);
     client.push(&again.to_string()).await.expect(200);
@@ -97,7 +97,7 @@ api_test!(every_change_of_active_alerts_shows_at_once_in_every_process, |t| asyn
             .clone()
     };
     let before = oldest().await;
-    again[0]["startsAt"] = json!(bailiwick_domain::Ts(t.app.now().0 - 7_200_000_000).rfc3339(3));
+    again[0]["startsAt"] = json!(bailiwick_domain::Ts(t.app.platform.now().0 - 7_200_000_000).rfc3339(3));
     client.push(&again.to_string()).await.expect(200);
     written(&t).await;
     assert_ne!(oldest().await, before);
@@ -183,7 +183,7 @@ api_test!(the_number_of_events_is_true_after_every_change_of_who_sees_them, |t| 
         "/api/events?sort_direction=asc&page_size=2",
     ];
     let counted = async |after: &str| {
-        bailiwick_events::number_all(&t.app).await.unwrap();
+        bailiwick_events::number_all(&t.app.events).await.unwrap();
         for who in [&owner, &reseller] {
             is_same(&[&t], who, &paths, after).await;
         }
@@ -202,6 +202,6 @@ api_test!(the_number_of_events_is_true_after_every_change_of_who_sees_them, |t| 
     t.advance(Duration::from_secs(3600 * 24 * 400));
     let owner = t.owner().await;
     is_same(&[&t], &owner, &paths, "a long time").await;
-    assert!(bailiwick_events::purge(&t.app).await.unwrap() > 0);
+    assert!(bailiwick_events::purge(&t.app.events).await.unwrap() > 0);
     is_same(&[&t], &owner, &paths, "their removal").await;
 });

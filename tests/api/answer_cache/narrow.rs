@@ -6,7 +6,7 @@ use crate::{alerts::written, proxy::Client};
 
 /// Changes rows without moving an epoch.
 async fn change_unseen(t: &Test, sql: &str) {
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     assert!(Q::new(sql).run(&mut tx).await.unwrap() > 0, "{sql}");
     tx.commit().await.unwrap();
 }

@@ -29,8 +29,8 @@ api_test!(what_is_no_key_of_ours_is_an_invalid_api_key, |t| async move {
 
 /// Brings the owner of a key into a state in which it must not work.
 async fn end(t: &Test, user: UserId, statement: &str) {
-    let mut tx = t.app.db.begin().await.unwrap();
-    assert!(Q::new(statement).bind(t.app.now()).bind(user).run(&mut tx).await.unwrap() > 0);
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    assert!(Q::new(statement).bind(t.app.platform.now()).bind(user).run(&mut tx).await.unwrap() > 0);
     tx.commit().await.unwrap();
 }
 
@@ -83,7 +83,7 @@ api_test!(whatever_ends_a_key_holds_for_its_next_request_everywhere, |t| async m
         }
         let filter = api_keys::events::Filter { events: None, keys: Some(vec![id.0]) };
         let page = bailiwick_domain::PageRequest::parse(None, None, 20);
-        let rows = api_keys::events::of_user(&t.app.db, user.id, &filter, page).await.unwrap().rows;
+        let rows = api_keys::events::of_user(&t.app.platform.db, user.id, &filter, page).await.unwrap().rows;
         assert_eq!(rows.len(), 1, "{ends}: one row, from whichever process");
         assert_eq!(rows[0].reason.as_deref(), Some(*reason), "{ends}");
         if let Some(back) = back {
@@ -103,7 +103,7 @@ api_test!(a_key_goes_with_its_user_and_its_history_stays, |t| async move {
     roles(&t, &token).send().await.expect_message(401, "invalid api key");
     let count = async |table: &str| {
         let text = format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table} WHERE user_id = ?");
-        Q::new(&text).bind(user.id).count(&t.app.db).await.unwrap()
+        Q::new(&text).bind(user.id).count(&t.app.platform.db).await.unwrap()
     };
     assert_eq!((count("api_keys").await, count("api_key_events").await), (0, 1));
 });
@@ -175,7 +175,7 @@ api_test!(a_key_has_a_burst_and_a_rate_of_its_own, |t| async move {
 api_test!(the_last_use_is_noted_once_a_minute, |t| async move {
     let owner = t.owner().await;
     let (_, token) = made(&t, &owner, "read").await;
-    let start = t.app.now();
+    let start = t.app.platform.now();
     let used = async || {
         let key = keys(&t, &t.owner().await).await.remove(0);
         (key["last_used_at"].clone(), key["last_used_ip"].clone())
@@ -197,7 +197,7 @@ api_test!(the_last_use_is_noted_once_a_minute, |t| async move {
 api_test!(unreadable_keys_give_503, |t| async move {
     let owner = t.owner().await;
     let (_, token) = made(&t, &owner, "read").await;
-    t.app.db.close().await;
+    t.app.platform.db.close().await;
     let reply = roles(&t, &token).send().await;
     let reply = reply.expect_message(503, "security service temporarily unavailable");
     assert!(reply.header("retry-after").is_some());
@@ -218,10 +218,10 @@ api_test!(refusals_of_dead_keys_go_after_ninety_days, |t| async move {
     t.delete(&format!("/api/users/{gone}/destroy")).bearer(&owner.token).send().await.expect(200);
     let refusals = async || {
         let text = "SELECT COUNT(*) FROM api_key_events WHERE event = 'auth_failed'";
-        Q::new(text).count(&t.app.db).await.unwrap()
+        Q::new(text).count(&t.app.platform.db).await.unwrap()
     };
     let run = async || retention::run(&t.app).await.unwrap().unwrap().key_refusals;
-    let before = t.app.now();
+    let before = t.app.platform.now();
     t.clock.set(before.plus(90 * DAY));
     assert_eq!((run().await, refusals().await), (0, 4));
     t.advance(Duration::from_micros(1));

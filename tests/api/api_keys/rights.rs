@@ -70,7 +70,7 @@ api_test!(a_key_follows_its_owners_roles_at_once, |t| async move {
         t.post("/api/customers").bearer(&token).json(body).send()
     };
     create("IT1").await.expect(201);
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let set = Q::new("UPDATE users SET role_ids = ? WHERE id = ?").bind(json!(["reader"])).bind(user.id);
     assert_eq!(set.run(&mut tx).await.unwrap(), 1);
     tx.commit().await.unwrap();

@@ -18,7 +18,7 @@ api_test!(notes_and_what_is_ignored, |t| async move {
     let shown = put(&t, &c, &id, form.clone()).await;
     let shown = shown.expect_message(200, "application updated successfully").data();
     assert_eq!((&shown["notes"], &shown["status"]), (&json!("seen to"), &json!("unassigned")));
-    assert_eq!((&shown["module_id"], &shown["updated_at"]), (&json!("mail1"), &json!(t.app.now())));
+    assert_eq!((&shown["module_id"], &shown["updated_at"]), (&json!("mail1"), &json!(t.app.platform.now())));
     for kept in [json!({}), json!({"notes": null})] {
         assert_eq!(put(&t, &c, &id, kept).await.expect(200).data(), shown);
     }
@@ -27,7 +27,7 @@ api_test!(notes_and_what_is_ignored, |t| async move {
     assert_eq!(put(&t, &c, &id, json!({"notes": ""})).await.expect(200).data()["notes"], Value::Null);
     let (audited,): (i64,) =
         Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM audit_log WHERE action = 'application.update'")
-            .one(&t.app.db)
+            .one(&t.app.platform.db)
             .await
             .unwrap();
     assert_eq!(audited, 2);
@@ -67,7 +67,7 @@ api_test!(assignment, |t| async move {
     let id = id_of(&t, &d, "mail1").await;
     let gone = t.organization(tree.reseller, bailiwick_domain::OrgType::Customer, "Gone").await;
     t.delete_organization(gone).await;
-    let unknown = t.app.fresh::<OrgId>();
+    let unknown = t.app.platform.fresh::<OrgId>();
     for to in [json!(tree.other_customer), json!(tree.owner), json!(gone), json!(unknown), json!("x")] {
         let reply = assign(&t, &d, &id, to).await;
         assert_eq!(
@@ -88,7 +88,10 @@ api_test!(assignment, |t| async move {
         let reply = assign(&t, &d, &id, to).await.expect_message(200, "organization assigned successfully");
         let shown = reply.data();
         assert_eq!((&shown["status"], &shown["organization_id"]), (&json!("assigned"), &json!(to)));
-        assert_eq!((&shown["organization"]["id"], &shown["updated_at"]), (&json!(to), &json!(t.app.now())));
+        assert_eq!(
+            (&shown["organization"]["id"], &shown["updated_at"]),
+            (&json!(to), &json!(t.app.platform.now()))
+        );
         figures_are_true(&t).await;
     }
     let shown = data(&t, &d, &format!("/applications/{id}")).await;
@@ -191,7 +194,7 @@ api_test!(applications_come_and_go_with_their_system, |t| async move {
     assert_eq!(seen().await, (0, 0));
     for table in ["applications", "application_hosts", "application_counts", "assignment_counts"] {
         let text = format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table}");
-        let (rows,): (i64,) = Q::new(&text).one(&t.app.db).await.unwrap();
+        let (rows,): (i64,) = Q::new(&text).one(&t.app.platform.db).await.unwrap();
         assert_eq!(rows, 0, "{table}");
     }
 });
@@ -210,7 +213,10 @@ api_test!(a_destroyed_organization_takes_its_assignments_along, |t| async move {
     t.advance(Duration::from_secs(60));
     delete(&t, &owner, &format!("/resellers/{}/destroy", tree.reseller)).await.expect(200);
     let shown = data(&t, &owner, &format!("/applications/{mail}")).await;
-    assert_eq!((&shown["status"], &shown["updated_at"]), (&json!("unassigned"), &json!(t.app.now())));
+    assert_eq!(
+        (&shown["status"], &shown["updated_at"]),
+        (&json!("unassigned"), &json!(t.app.platform.now()))
+    );
     assert_eq!(data(&t, &owner, &format!("/applications/{web}")).await["status"], "assigned");
     get(&t, &owner, &format!("/applications/{in1}")).await.expect(404);
     let totals = data(&t, &owner, "/applications/totals").await;

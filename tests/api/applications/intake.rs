@@ -7,13 +7,13 @@ use super::*;
 api_test!(the_sample_yields_what_the_contract_says, |t| async move {
     let tree = t.tree().await;
     let (c, s) = (t.user(tree.customer, &["admin"]).await, t.system(tree.customer).await);
-    let receipt = t.app.now();
+    let receipt = t.app.platform.now();
     send(&t, &s, NS8).await;
     let (rows, facing): (i64, i64) = Q::new(
         "SELECT CAST(COUNT(*) AS BIGINT), CAST(SUM(CASE WHEN is_user_facing THEN 1 ELSE 0 END) AS BIGINT) \
          FROM applications",
     )
-    .one(&t.app.db)
+    .one(&t.app.platform.db)
     .await
     .unwrap();
     assert_eq!((rows, facing), (39, 25));
@@ -73,7 +73,7 @@ api_test!(an_application_keeps_its_id_notes_and_assignment_while_it_is_away, |t|
     assert_eq!(after["organization"]["id"], json!(tree.customer));
     assert_eq!(
         (&after["last_inventory_at"], &after["updated_at"]),
-        (&json!(t.app.now()), &json!(t.app.now()))
+        (&json!(t.app.platform.now()), &json!(t.app.platform.now()))
     );
     assert!(after["first_seen_at"] != after["last_inventory_at"]);
     figures_are_true(&t).await;
@@ -82,7 +82,7 @@ api_test!(an_application_keeps_its_id_notes_and_assignment_while_it_is_away, |t|
 api_test!(only_what_changes_is_written, |t| async move {
     let tree = t.tree().await;
     let (c, s) = (t.user(tree.customer, &["admin"]).await, t.system(tree.customer).await);
-    let first = t.app.now();
+    let first = t.app.platform.now();
     let document = |version: &str, users: u64| {
         let mut cloud = module("cloud1", "nextcloud");
         cloud["version"] = json!(version);
@@ -100,17 +100,20 @@ api_test!(only_what_changes_is_written, |t| async move {
     t.advance(Duration::from_secs(60));
     send(&t, &s, document("1.0", 1)).await;
     let (updated, seen, _) = shown().await;
-    assert_eq!((updated, seen), (json!(first), json!(t.app.now())));
+    assert_eq!((updated, seen), (json!(first), json!(t.app.platform.now())));
     // Figures are stored, but are no change of the application.
     t.advance(Duration::from_secs(60));
     send(&t, &s, document("1.0", 2)).await;
     let (updated, seen, detail) = shown().await;
-    assert_eq!((updated, seen), (json!(first), json!(t.app.now())));
+    assert_eq!((updated, seen), (json!(first), json!(t.app.platform.now())));
     assert_eq!(detail["inventory_data"], json!({"active_users": 2, "certification_level": 4}));
     t.advance(Duration::from_secs(60));
     send(&t, &s, document("1.1", 2)).await;
     let (updated, seen, detail) = shown().await;
-    assert_eq!((updated, seen, &detail["version"]), (json!(t.app.now()), json!(t.app.now()), &json!("1.1")));
+    assert_eq!(
+        (updated, seen, &detail["version"]),
+        (json!(t.app.platform.now()), json!(t.app.platform.now()), &json!("1.1"))
+    );
     let other = by_module(&t, &c, "").await["web1"]["id"].as_str().unwrap().to_owned();
     assert_eq!(data(&t, &c, &format!("/applications/{other}")).await["updated_at"], json!(first));
     figures_are_true(&t).await;
@@ -123,7 +126,7 @@ api_test!(only_what_changes_is_written, |t| async move {
         t.advance(Duration::from_secs(60));
         send(&t, &s, body).await;
         let (_, seen_now, _) = shown().await;
-        assert!(seen_now != json!(t.app.now()));
+        assert!(seen_now != json!(t.app.platform.now()));
         assert_eq!(total(&t, &c, "").await, 2);
     }
 });
@@ -160,7 +163,7 @@ api_test!(hostile_modules_are_stored_and_never_make_a_read_fail, |t| async move 
     );
     send(&t, &s, body).await;
     let (quarantined,): (i64,) =
-        Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM inventory_queue").one(&t.app.db).await.unwrap();
+        Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM inventory_queue").one(&t.app.platform.db).await.unwrap();
     assert_eq!(quarantined, 0);
     let text = get(&t, &c, "/applications?sort_by=version").await.expect(200).text();
     assert!(text.contains("\"big\":123456789012345678901") && text.contains("\"huge\":1e300"));

@@ -61,7 +61,7 @@ async fn listed(t: &Test, who: &Persona, query: &str) -> Vec<String> {
 
 async fn org(t: &Test, name: &str) -> String {
     let text = "SELECT [[CAST(id AS text)||lower(hex(id))]] FROM organizations WHERE name = ?";
-    let (id,): (String,) = Q::new(text).bind(name).one(&t.app.db).await.unwrap();
+    let (id,): (String,) = Q::new(text).bind(name).one(&t.app.platform.db).await.unwrap();
     uuid::Uuid::parse_str(&id).unwrap().to_string()
 }
 

@@ -124,7 +124,7 @@ api_test!(points_carry_both_spellings_and_end_with_the_total, |t| async move {
     for point in data7["data_points"].as_array().unwrap() {
         assert_eq!((&point["date"], &point["count"]), (&point["Date"], &point["Count"]));
     }
-    assert_eq!(data7["data_points"][7]["date"], t.app.now().rfc3339(0)[..10]);
+    assert_eq!(data7["data_points"][7]["date"], t.app.platform.now().rfc3339(0)[..10]);
     assert_eq!((&data7["trend"], &data7["delta"]), (&json!("up"), &json!(2)));
     for (period, label, points) in
         [(7, "7 days", 8), (30, "30 days", 31), (180, "6 months", 27), (365, "1 year", 13)]

@@ -46,7 +46,7 @@ api_test!(a_planted_cookie_does_not_follow_into_the_sign_in, |t| async move {
 api_test!(a_planted_cookie_does_not_set_the_victims_password, |t| async move {
     let tree = t.tree().await;
     let person = t.user(tree.customer, &["reader"]).await;
-    set_password(&t, person.id, GIVEN, Some(t.app.now())).await;
+    set_password(&t, person.id, GIVEN, Some(t.app.platform.now())).await;
     let email = email_of(&t, person.id).await;
     let (thief, victim, page, token) = planted(&t).await;
     let next = victim.submit(&page, &token, &email, GIVEN).await.expect(303);

@@ -71,7 +71,7 @@ impl Stage {
     fn code(&self, secret: &str) -> String {
         let secret = Secret::try_from_base32(secret).unwrap();
         let application = Builder::new().with_secret(secret).with_account_name("account").build().unwrap();
-        application.generate(u64::try_from(self.test.app.now().secs()).unwrap()).to_string()
+        application.generate(u64::try_from(self.test.app.platform.now().secs()).unwrap()).to_string()
     }
 
     async fn texts_of(&self, css: &str) -> Vec<String> {
@@ -84,7 +84,7 @@ impl Stage {
 
     /// How many passkeys the owner has.
     async fn passkeys(&self) -> usize {
-        let db = &self.test.app.db;
+        let db = &self.test.app.platform.db;
         let (owner, _) = identities::by_email(db, "owner@example.org").await.unwrap().unwrap();
         factors::passkeys::of_user(db, owner.id).await.unwrap().len()
     }

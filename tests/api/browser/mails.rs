@@ -92,8 +92,8 @@ async fn every_link(engine: Engine, kind: Kind, name: &str) {
         Test::on_port(engine, |settings| settings.mail = Some(smtp::settings(sink.port()))).await;
     let tree = t.tree().await;
     let person = t.user(tree.customer, &["admin"]).await;
-    let hash = passwords::hash(&t.app, OWNER_PASSWORD).await.unwrap();
-    let mut tx = t.app.db.begin().await.unwrap();
+    let hash = passwords::hash(&t.app.identity, OWNER_PASSWORD).await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     identities::set_password(&mut tx, person.id, &hash, None).await.unwrap();
     tx.commit().await.unwrap();
     let path = format!("/api/users/{}", person.id);

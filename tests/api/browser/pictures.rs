@@ -52,7 +52,7 @@ async fn stage(kind: Kind) -> Stage {
     let site = Recorder::start(|_| Answer::status(200)).await.unwrap();
     let (test, service) = Test::on_port(Engine::Sqlite, |_| {}).await;
     let plan = Plan { organizations: 120, systems: 2_400, users: None, applications: true, seed: 7 };
-    demo::fill(&test.app, &plan, &mut |_| {}).await.unwrap();
+    demo::fill(&test.app.fleet, &plan, &mut |_| {}).await.unwrap();
     add_headquarters(&test).await;
     let stage = Stage::of(test, service, site, kind).await;
     stage.browser.goto(&format!("{}/console/", stage.service.url)).await.unwrap();

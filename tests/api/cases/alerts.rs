@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// A silence with these matchers from now on for an hour.
 fn silence(t: &Test, matchers: Value) -> Value {
-    let now = t.app.now();
+    let now = t.app.platform.now();
     json!({"matchers": matchers, "startsAt": now.rfc3339(0), "endsAt": now.plus(Duration::from_secs(3600)).rfc3339(0),
         "createdBy": "me", "comment": "c"})
 }
@@ -321,7 +321,7 @@ api_test!(
             .json(json!({"fingerprint": fingerprint}));
         again.send().await.expect_message(400, "alert is already silenced");
         // A person may change its end; it can be ended.
-        let end = small.app.now().plus(Duration::from_secs(7200)).rfc3339(0);
+        let end = small.app.platform.now().plus(Duration::from_secs(7200)).rfc3339(0);
         let change =
             small.put(&format!("/api/systems/{}/alerts/silences/{made}", c.system.id)).bearer(&reader.token);
         change.json(json!({"end_at": end})).send().await.expect(200);

@@ -25,7 +25,7 @@ async fn takers(t: &Test) -> Vec<Taker> {
     };
     let router = "/services/mimir/alertmanager/api/v2";
     let matcher = json!({"name": "system_key", "value": system.key, "isRegex": false});
-    let silence = json!({"matchers": [matcher], "startsAt": t.app.now(), "endsAt": t.app.now().plus(std::time::Duration::from_secs(60)),
+    let silence = json!({"matchers": [matcher], "startsAt": t.app.platform.now(), "endsAt": t.app.platform.now().plus(std::time::Duration::from_secs(60)),
         "createdBy": "c", "comment": "c"});
     vec![
         of("PUT", &format!("/api/systems/{}", system.id), &person, json!({"notes": "n"})),

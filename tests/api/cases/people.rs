@@ -88,7 +88,7 @@ api_test!(rows_of_older_rules_stay_readable_and_can_be_changed, |t| async move {
     let owner = t.owner().await;
     let person = t.user(tree.customer, &["reader"]).await;
     let customer = t.organization(tree.reseller, OrgType::Customer, "Old\u{92}\tname").await;
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let q = Q::new("UPDATE users SET name = ?, email = ? WHERE id = ?")
         .bind("a\u{202e}b")
         .bind("<old@x.example>");
@@ -188,7 +188,7 @@ api_test!(a_password_is_one_however_it_is_typed, |t| async move {
     let owner = t.owner().await;
     let (composed, decomposed) = ("Caff\u{e9} Lungo 47!", "Caffe\u{301}\u{a0}Lungo\u{2009}47!");
     let check = async |typed: &str, hash: &str| {
-        bailiwick_identity::passwords::verify(&t.app, typed, Some(hash)).await.unwrap()
+        bailiwick_identity::passwords::verify(&t.app.identity, typed, Some(hash)).await.unwrap()
     };
     for (set, typed) in [(composed, decomposed), (decomposed, composed)] {
         let person = t.user(tree.customer, &["reader"]).await;
@@ -199,8 +199,12 @@ api_test!(a_password_is_one_however_it_is_typed, |t| async move {
             .send()
             .await
             .expect(200);
-        let hash =
-            bailiwick_store::identities::password(&t.app.db, person.id).await.unwrap().unwrap().hash.unwrap();
+        let hash = bailiwick_store::identities::password(&t.app.platform.db, person.id)
+            .await
+            .unwrap()
+            .unwrap()
+            .hash
+            .unwrap();
         for form in [set, typed] {
             assert!(check(form, &hash).await, "{set:?} {form:?}");
         }
@@ -245,7 +249,7 @@ api_test!(stored_texts_follow_a_new_rule_of_folding, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let people = [t.user(tree.customer, &["reader"]).await, t.user(tree.customer, &["reader"]).await];
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let old = [
         Q::new("UPDATE text_folding SET rule = 1"),
         Q::new("UPDATE organizations SET name = ?, name_key = ?, search_key = ?, vat_key = ? WHERE id = ?")
@@ -268,22 +272,22 @@ api_test!(stored_texts_follow_a_new_rule_of_folding, |t| async move {
         q.run(&mut tx).await.unwrap();
     }
     tx.commit().await.unwrap();
-    t.app.db.migrate().await.unwrap();
+    t.app.platform.db.migrate().await.unwrap();
     let key: (String, String, String) =
         Q::new("SELECT name_key, search_key, vat_key FROM organizations WHERE id = ?")
             .bind(tree.reseller)
-            .one(&t.app.db)
+            .one(&t.app.platform.db)
             .await
             .unwrap();
     assert_eq!(key, ("παπασ strasse".into(), "παπασ strasse\u{1f}".into(), "IT7".into()));
-    let keys: Vec<(String,)> = Q::new("SELECT email_key FROM users WHERE email_key LIKE '%.example' AND email_key NOT LIKE '%.org' ORDER BY email_key").all(&t.app.db).await.unwrap();
+    let keys: Vec<(String,)> = Q::new("SELECT email_key FROM users WHERE email_key LIKE '%.example' AND email_key NOT LIKE '%.org' ORDER BY email_key").all(&t.app.platform.db).await.unwrap();
     let keys: Vec<String> = keys.into_iter().map(|(key,)| key).filter(|key| !key.is_ascii()).collect();
     assert_eq!(keys.len(), 2, "{keys:?}");
     assert_eq!(keys.iter().filter(|key| *key == "σ@xn--tda.example").count(), 1, "{keys:?}");
     for person in &people {
         get(&t, &owner, &format!("/api/users/{}", person.id)).await;
     }
-    let rule: (i64,) = Q::new("SELECT rule FROM text_folding").one(&t.app.db).await.unwrap();
+    let rule: (i64,) = Q::new("SELECT rule FROM text_folding").one(&t.app.platform.db).await.unwrap();
     assert!(rule.0 > 1);
 });
 

@@ -96,7 +96,7 @@ api_test!(scripts_and_senders_push_silence_and_look, |s| generous(s), |t| async 
             let call = call("POST", path).header("content-type", "application/json");
             call.body(body.to_owned()).send()
         };
-        let now = t.app.now();
+        let now = t.app.platform.now();
         let later = |seconds: u64| now.plus(Duration::from_secs(seconds)).rfc3339(0);
         let firing = FIRING.replace("2026-03-04T10:04:00Z", &later(240));
         let firing = firing.replace("2026-03-04T09:59:00.000000001Z", &now.rfc3339(0));
@@ -241,8 +241,10 @@ async fn stays_until(t: &Test, horizon: Duration) {
         c.push(push).await.expect(200);
         t.advance(Duration::from_secs(60));
         assert_eq!(c.alert_names("").await, ["NodeOffline"], "{push}");
-        let end =
-            format!(r#"[{{"labels":{{"alertname":"NodeOffline"}},"endsAt":"{}"}}]"#, t.app.now().rfc3339(0));
+        let end = format!(
+            r#"[{{"labels":{{"alertname":"NodeOffline"}},"endsAt":"{}"}}]"#,
+            t.app.platform.now().rfc3339(0)
+        );
         c.push(&end).await.expect(200);
         t.advance(Duration::from_secs(1));
         assert_eq!(c.alert_names("").await, [""; 0], "{push}");

@@ -119,7 +119,7 @@ api_test!(nor_where_passwords_keys_files_and_alerts_are_handled, |t| async move 
     ] {
         let made = spa.post(&format!("{path}{one}"), silence.clone()).await.expect(200).data();
         let id = text(&made, "silence_id");
-        let update = with_more(json!({"comment": "d", "end_at": t.app.now().plus(HOUR).rfc3339(0)}));
+        let update = with_more(json!({"comment": "d", "end_at": t.app.platform.now().plus(HOUR).rfc3339(0)}));
         let changed = spa.put(&format!("{path}/{id}{one}"), update).await.expect(200).data();
         spa.delete(&format!("{path}/{}{one}", text(&changed, "silence_id"))).await.expect(200);
     }

@@ -82,7 +82,7 @@ api_test!(what_passes_says_when_to_come_back, |t| async move {
     for (what, call) in [("silences", silences), ("backups", backups), ("management", shown)] {
         comes_back(what, &call.send().await.expect(500));
     }
-    t.app.db.close().await;
+    t.app.platform.db.close().await;
     for (what, call) in calls(&t, &system) {
         comes_back(what, &call.send().await);
     }
@@ -244,6 +244,6 @@ api_test!(every_refusal_of_a_registration_is_an_envelope, |t| async move {
     }
     assert_eq!(register(of(&wrong)).await, 429);
     t.advance(Duration::from_secs(61));
-    t.app.db.close().await;
+    t.app.platform.db.close().await;
     assert_eq!(register(of(&secret)).await, 503);
 });

@@ -41,7 +41,7 @@ impl Member {
 
     /// A fresh login and a heartbeat.
     async fn gets_in(&self, t: &Test) -> (bool, bool) {
-        let login = bailiwick_identity::auth::issue_token(&t.app, self.user.id).await.is_ok();
+        let login = bailiwick_identity::auth::issue_token(&t.app.identity, self.user.id).await.is_ok();
         let beat = t.post("/collect/api/systems/heartbeat").basic(&self.system.key, &self.system.secret);
         (login, beat.send().await.status == 200)
     }

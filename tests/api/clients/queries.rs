@@ -107,7 +107,7 @@ api_test!(without_an_order_there_is_one_and_files_have_it_too, |t| async move {
 // Proves spec: clients#checklist 17.
 api_test!(organizations_without_a_page_are_up_to_a_thousand, |t| async move {
     let plan = Plan { organizations: 1_200, systems: 0, users: Some(0), applications: false, seed: 1 };
-    demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
+    demo::fill(&t.app.fleet, &plan, &mut |_| {}).await.unwrap();
     let running = t.serve().await;
     let spa = Spa::new(&running, "/api", &t.owner().await.token);
     let all = spa.get("/organizations").await.expect(200).data();

@@ -123,7 +123,7 @@ api_test!(consent_is_given_and_withdrawn_and_what_was_done_is_told, |t| async mo
             refused.contains("<form method=\"post\" action=\"/console/acting/back\"><button class=\"main\">")
         );
     }
-    let id = t.app.fresh::<bailiwick_domain::ChainId>();
+    let id = t.app.platform.fresh::<bailiwick_domain::ChainId>();
     acting.post(&format!("/console/account/sessions/{id}/end"), &[]).await.expect(403);
     send_picture(&acting, "/console/account/picture", &picture()).await.expect(403);
 

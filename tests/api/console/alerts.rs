@@ -107,7 +107,7 @@ api_test!(an_alert_is_read_noted_taken_silenced_and_heard_again, |t| async move 
     let one = browser.get(&silence).await.expect(200).text();
     assert!(one.contains("planned &lt;work&gt;") && one.contains("in force"));
     browser.post(&silence, &[("end_at", "2020-01-01T00:00"), ("comment", "")]).await.expect(422);
-    let later = (t.app.now().plus(Duration::from_secs(7200))).rfc3339(0);
+    let later = (t.app.platform.now().plus(Duration::from_secs(7200))).rfc3339(0);
     let moved = browser.post(&silence, &[("end_at", &later[..16]), ("comment", "longer")]).await.expect(303);
     let moved = moved.header("location").unwrap().split('?').next().unwrap().to_owned();
     assert!(browser.get(&moved).await.expect(200).text().contains("longer"));
@@ -119,7 +119,7 @@ api_test!(an_alert_is_read_noted_taken_silenced_and_heard_again, |t| async move 
     // Resolved: the page stays, with what was done.
     t.advance(Duration::from_secs(600));
     let mut ended = alert("DiskFull", "critical");
-    ended["endsAt"] = json!(t.app.now().rfc3339(0));
+    ended["endsAt"] = json!(t.app.platform.now().rfc3339(0));
     push(&t, &system, json!([ended])).await;
     let page = browser.get(&address).await.expect(200).text();
     assert!(
@@ -143,7 +143,7 @@ api_test!(figures_of_resolved_alerts_are_cached_and_show_every_end_at_once, |t| 
     assert!(!browser.get(path).await.expect(200).text().contains("Alfa Customer"));
     let ended = |name: &str| {
         let mut ended = alert(name, "critical");
-        ended["endsAt"] = json!(t.app.now().rfc3339(0));
+        ended["endsAt"] = json!(t.app.platform.now().rfc3339(0));
         json!([ended])
     };
     // One that was known, and one of which the service has never heard.
@@ -151,12 +151,12 @@ api_test!(figures_of_resolved_alerts_are_cached_and_show_every_end_at_once, |t| 
     push(&t, &system, ended("DiskFull")).await;
     assert!(browser.get(path).await.expect(200).text().contains("Alfa Customer"));
     let mut unknown = ended("WanDown");
-    unknown[0]["startsAt"] = json!(bailiwick_domain::Ts(t.app.now().0 - 60_000_000).rfc3339(0));
+    unknown[0]["startsAt"] = json!(bailiwick_domain::Ts(t.app.platform.now().0 - 60_000_000).rfc3339(0));
     push(&t, &other, unknown).await;
     let page = browser.get(path).await.expect(200).text();
     assert!(page.contains("Alfa Customer") && page.contains("Beta Customer"), "{page}");
     // Afterwards nothing changes them but time: a minute later the rows are read again.
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     for table in ["alert_history", "alert_history_days"] {
         let q = bailiwick_store::sql::Q::new(&format!("DELETE FROM {table} WHERE organization_id = ?"));
         q.bind(tree.customer).run(&mut tx).await.unwrap();
@@ -266,7 +266,7 @@ api_test!(alerts_of_others_and_alerts_that_never_were_are_the_same_page, |t| asy
     let own = t.system(tree.customer).await;
     push(&t, &own, json!([alert("Mine", "info")])).await;
     let fingerprint = foreign.rsplit('/').next().unwrap().to_owned();
-    let missing: OrgId = t.app.fresh();
+    let missing: OrgId = t.app.platform.fresh();
     for org in [tree.distributor, tree.reseller, tree.customer] {
         let user = t.user(org, &["super"]).await;
         let browser = Browser::of(&t, &user).await;

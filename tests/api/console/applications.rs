@@ -17,7 +17,7 @@ async fn fill(t: &Test) -> Seeded {
     let facts = json!({"cluster": {"fqdn": "c.example"}, "nodes": {}, "modules": modules});
     let document = json!({"installation": "nethserver", "facts": facts});
     t.post("/systems/inventory").basic(&system.key, &system.secret).json(document).send().await.expect(202);
-    bailiwick_fleet::inventory::run_until_idle(&t.app).await.unwrap();
+    bailiwick_fleet::inventory::run_until_idle(&t.app.fleet).await.unwrap();
     system
 }
 
@@ -89,7 +89,7 @@ api_test!(applications_are_those_of_the_person, |t| async move {
     let tree = t.tree().await;
     let id = t.application(&t.system(tree.customer).await).await;
     let foreign = t.application(&t.system(tree.other_customer).await).await;
-    let missing: ApplicationId = t.app.fresh();
+    let missing: ApplicationId = t.app.platform.fresh();
     for org in [tree.owner, tree.distributor, tree.reseller, tree.customer] {
         for role in ["super", "admin", "backoffice", "support", "reader"] {
             let user = t.user(org, &[role]).await;

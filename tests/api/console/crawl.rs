@@ -153,7 +153,7 @@ fn steps() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
 api_test!(every_page_of_a_foreign_thing_is_that_of_a_missing_one, |t| async move {
     let tree = t.tree().await;
     let ids = foreign_ids(&t, &tree).await;
-    let missing: bailiwick_domain::SystemId = t.app.fresh();
+    let missing: bailiwick_domain::SystemId = t.app.platform.fresh();
     let missing = missing.to_string();
     let mut asked = 0;
     // Those who lack the permission must not learn more than those who have it.

@@ -21,7 +21,7 @@ async fn make_system(t: &Test, who: &Persona, organization: bailiwick_domain::Or
     t.advance(Duration::from_secs(1));
     let body = json!({"name": name, "organization_id": organization});
     let made = t.post("/api/systems").bearer(&who.token).json(body).send().await.expect(201).data();
-    events::number_all(&t.app).await.unwrap();
+    events::number_all(&t.app.events).await.unwrap();
     made["id"].as_str().unwrap().to_owned()
 }
 
@@ -280,7 +280,7 @@ api_test!(home_names_webhooks_to_which_nothing_arrives, |s| settings(s), |t| asy
     make_system(&t, &owner, tree.customer, "Gate").await;
     let browser = Browser::of(&t, &owner).await;
     bailiwick_testkit::eventually("the delivery has failed", async || {
-        events::deliver::run_until_idle(&t.app).await.ok();
+        events::deliver::run_until_idle(&t.app.events).await.ok();
         browser.get("/console/").await.expect(200).text().contains("Failing webhooks")
     })
     .await;

@@ -22,16 +22,16 @@ pub async fn everything(t: &Test, person: &Persona, home: OrgId) -> Persona {
     let new = json!({"email": NEW, "name": "Nina", "user_role_ids": ["reader"],
         "organization_id": home.to_string()});
     let made = t.post("/api/users").bearer(&owner.token).json(new).send().await.expect(201).data();
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let name = made["username"].as_str().unwrap();
-    mail::forgotten(&t.app, &mut tx, name).await.unwrap();
+    mail::forgotten(&t.app.events, &mut tx, name).await.unwrap();
     for change in [FactorChange::Added, FactorChange::RecoveryCodeUsed, FactorChange::Reset] {
-        mail::second_factors_changed(&t.app, &mut tx, person.id, change).await.unwrap();
+        mail::second_factors_changed(&t.app.events, &mut tx, person.id, change).await.unwrap();
     }
     tx.commit().await.unwrap();
     let moved = json!({"email": "moved@example.org"});
     t.post("/api/me/change-info").bearer(&person.token).json(moved).send().await.expect(200);
-    mail::run_until_idle(&t.app).await.unwrap();
+    mail::run_until_idle(&t.app.events).await.unwrap();
     let layer = json!({"enabled": {"email": true}, "email_recipients": [{"address": NOC}]});
     t.alert_layer(home, layer).await;
     let system = t.system(home).await;
@@ -43,11 +43,11 @@ pub async fn everything(t: &Test, person: &Persona, home: OrgId) -> Persona {
     let mut alert = json!({"labels": {"alertname": "DiskFull", "severity": "critical"}});
     push(&alert).await;
     t.advance(Duration::from_secs(60));
-    notify::run_until_idle(&t.app).await.unwrap();
-    alert["endsAt"] = json!(t.app.now().rfc3339(0));
+    notify::run_until_idle(&t.app.alerts).await.unwrap();
+    alert["endsAt"] = json!(t.app.platform.now().rfc3339(0));
     push(&alert).await;
     t.advance(Duration::from_secs(600));
-    notify::run_until_idle(&t.app).await.unwrap();
+    notify::run_until_idle(&t.app.alerts).await.unwrap();
     Persona { id: made["id"].as_str().unwrap().parse().unwrap(), ..person.clone() }
 }
 

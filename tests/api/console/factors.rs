@@ -30,7 +30,7 @@ fn codes(page: &str) -> BTreeSet<String> {
 /// Adds an application; the page that follows.
 async fn add_authenticator(t: &Test, browser: &Browser<'_>) -> String {
     let form = browser.get(&format!("{HERE}/authenticator")).await.expect(200).text();
-    let code = code(between(&form, "data-copy=\"", "\""), t.app.now());
+    let code = code(between(&form, "data-copy=\"", "\""), t.app.platform.now());
     let sent = [("state", hidden(&form, "state")), ("code", &code)];
     browser.post(&format!("{HERE}/authenticator"), &sent).await.expect(200).text()
 }
@@ -38,16 +38,16 @@ async fn add_authenticator(t: &Test, browser: &Browser<'_>) -> String {
 /// A passkey as a browser would have made it.
 async fn insert_passkey(t: &Test, user: UserId, name: &str) -> String {
     let passkey = Passkey {
-        id: t.app.fresh(),
+        id: t.app.platform.fresh(),
         user_id: user,
         name: name.to_owned(),
         credential_id: name.as_bytes().to_vec(),
         public_key: vec![1],
         state: vec![1],
-        created_at: t.app.now(),
+        created_at: t.app.platform.now(),
         last_used_at: None,
     };
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     assert!(factors::passkeys::insert(&mut tx, &passkey).await.unwrap());
     tx.commit().await.unwrap();
     passkey.id.to_string()
@@ -70,7 +70,7 @@ api_test!(an_application_is_added_replaced_and_removed_with_its_recovery_codes, 
     let again = browser.post(&format!("{HERE}/authenticator"), &wrong).await.expect(422).text();
     assert!(again.contains("id=\"code-wrong\""), "{again}");
     assert_eq!(between(&again, "data-copy=\"", "\""), secret, "the application has this one already");
-    let sent = [("state", hidden(&again, "state")), ("code", &*code(secret, t.app.now()))];
+    let sent = [("state", hidden(&again, "state")), ("code", &*code(secret, t.app.platform.now()))];
     let shown = browser.post(&format!("{HERE}/authenticator"), &sent).await.expect(200).text();
     let first = codes(&shown);
     assert!(first.len() == 10 && shown.contains("The application is added."), "{shown}");
@@ -86,7 +86,7 @@ api_test!(an_application_is_added_replaced_and_removed_with_its_recovery_codes, 
     t.advance(Duration::from_secs(60));
     let form = browser.get(&format!("{HERE}/authenticator")).await.expect(200).text();
     assert!(form.contains("takes the place") && !form.contains(secret), "{form}");
-    let code = code(between(&form, "data-copy=\"", "\""), t.app.now());
+    let code = code(between(&form, "data-copy=\"", "\""), t.app.platform.now());
     let sent = [("state", hidden(&form, "state")), ("code", &*code)];
     let replaced = browser.post(&format!("{HERE}/authenticator"), &sent).await.expect(303);
     assert_eq!(replaced.header("location"), Some(HERE));
@@ -227,7 +227,7 @@ api_test!(a_session_says_how_the_person_has_signed_in, |t| async move {
     assert!(!page.contains("authenticator application"), "{page}");
     let methods = SignInMethods::of(SignInMethod::Password).with(SignInMethod::Totp).to_string();
     let text = "UPDATE session_chains SET methods = ?";
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     bailiwick_store::sql::Q::new(text).bind(methods.as_str()).run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
     let page = browser.get("/console/account/sessions").await.expect(200).text();

@@ -60,7 +60,7 @@ api_test!(versions_are_in_the_order_of_their_numbers, |t| async move {
     let document = json!({"installation": "nethserver",
         "facts": {"cluster": {"fqdn": "c.example"}, "nodes": {}, "modules": modules}});
     t.post("/systems/inventory").basic(&system.key, &system.secret).json(document).send().await.expect(202);
-    bailiwick_fleet::inventory::run_until_idle(&t.app).await.unwrap();
+    bailiwick_fleet::inventory::run_until_idle(&t.app.fleet).await.unwrap();
     let browser = Browser::of(&t, &t.owner().await).await;
     let page = browser.get("/console/applications").await.expect(200).text();
     let (_, panel) = page.split_once("name=\"version\"").unwrap();
@@ -82,7 +82,7 @@ api_test!(versions_of_systems_are_in_the_order_of_their_numbers, |t| async move 
     let home = t.tree().await.customer;
     for version in ["3.9.5", "3.19.2", "10.0", "3.2"] {
         let id = t.system(home).await.id;
-        let mut tx = t.app.db.begin().await.unwrap();
+        let mut tx = t.app.platform.db.begin().await.unwrap();
         let q = Q::new("UPDATE systems SET type = 'nsec', version = ? WHERE id = ?").bind(version).bind(id);
         q.run(&mut tx).await.unwrap();
         tx.commit().await.unwrap();

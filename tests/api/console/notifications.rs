@@ -208,7 +208,7 @@ api_test!(layers_of_others_and_those_of_nobody_are_the_same_page, |t| async move
     let tree = t.tree().await;
     let layer = json!({"enabled": {"email": true}, "email_recipients": [{"address": "noc@beta.example"}]});
     t.alert_layer(tree.other_customer, layer).await;
-    let missing: OrgId = t.app.fresh();
+    let missing: OrgId = t.app.platform.fresh();
     for org in [tree.distributor, tree.reseller, tree.customer] {
         let user = t.user(org, &["super"]).await;
         let browser = Browser::of(&t, &user).await;

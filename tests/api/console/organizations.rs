@@ -273,7 +273,7 @@ api_test!(what_is_foreign_and_what_never_was_are_the_same_page, |t| async move {
         for role in ["super", "reader"] {
             let user = t.user(org, &[role]).await;
             let browser = Browser::of(&t, &user).await;
-            let missing: OrgId = t.app.fresh();
+            let missing: OrgId = t.app.platform.fresh();
             let ids = [
                 tree.owner.to_string(),
                 tree.other_distributor.to_string(),
@@ -332,7 +332,7 @@ api_test!(alerts_and_events_of_an_organization_are_those_below_it_too, |t| async
         let system = t.system(organization).await;
         push(&t, &system, json!([alert(name, "critical")])).await;
     }
-    events::number_all(&t.app).await.unwrap();
+    events::number_all(&t.app.events).await.unwrap();
     for above in [tree.distributor, tree.reseller] {
         let page = browser.get(&page_of(above)).await.expect(200).text();
         for area in ["alerts", "timeline"] {

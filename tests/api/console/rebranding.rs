@@ -115,7 +115,7 @@ api_test!(only_owners_change_it_and_nobody_sees_what_is_above, |t| async move {
                 browser.post(&format!("{here}/ns8/remove"), &[]).await.expect(403);
                 browser.post(&format!("{here}/ns8/favicon/remove"), &[]).await.expect(403);
             }
-            let missing: OrgId = t.app.fresh();
+            let missing: OrgId = t.app.platform.fresh();
             for tail in ["", "/ns8/favicon"] {
                 let mut pages = Vec::new();
                 for id in [tree.other_customer, missing] {

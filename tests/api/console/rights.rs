@@ -59,7 +59,7 @@ api_test!(what_is_foreign_and_what_never_was_are_the_same_page, |t| async move {
     for org in [tree.distributor, tree.reseller, tree.customer] {
         let user = t.user(org, &["super"]).await;
         let browser = Browser::of(&t, &user).await;
-        let missing: SystemId = t.app.fresh();
+        let missing: SystemId = t.app.platform.fresh();
         let ids = [foreign.id.to_string(), missing.to_string(), "nonsense".to_owned()];
         let tails = [
             "",

@@ -85,7 +85,7 @@ api_test!(a_sensitive_form_asks_for_another_sign_in_and_leads_back, |t| async mo
     assert_eq!(to(&back), "/console/account/impersonation?x=1");
     consent(&jar).await.expect(303);
     let text = "SELECT COUNT(*) FROM session_chains WHERE revoked_at IS NULL";
-    assert_eq!(Q::new(text).count(&t.app.db).await.unwrap(), 1, "the session before has ended");
+    assert_eq!(Q::new(text).count(&t.app.platform.db).await.unwrap(), 1, "the session before has ended");
 });
 
 api_test!(a_person_signs_in_sees_the_page_asked_for_and_signs_out, |t| async move {

@@ -130,7 +130,7 @@ api_test!(documents_and_their_changes_are_shown_side_by_side, |t| async move {
         document["facts"]["nodes"]["1"]["version"] = json!(version);
         let body = document.clone();
         t.post("/api/systems/inventory").basic(&system.key, &system.secret).json(body).send().await;
-        bailiwick_fleet::inventory::run_until_idle(&t.app).await.unwrap();
+        bailiwick_fleet::inventory::run_until_idle(&t.app.fleet).await.unwrap();
         t.advance(std::time::Duration::from_secs(60));
     }
     let page = browser.get(&address).await.expect(200).text();
@@ -295,7 +295,7 @@ api_test!(a_system_without_a_document_says_why, |t| async move {
     }
     t.send_documents(&system.key, &system.secret).await;
     assert!(browser.get(&here).await.expect(200).text().contains("Last heartbeat <time"));
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     for table in ["inventory_diffs", "inventory_records"] {
         Q::new(&format!("DELETE FROM {table}")).run(&mut tx).await.unwrap();
     }

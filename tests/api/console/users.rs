@@ -279,7 +279,7 @@ api_test!(roles_are_offered_within_rank_and_nobody_acts_on_themselves, |t| async
 /// Pages of users in other branches, of missing ones and of nonsense.
 async fn ids(t: &Test, tree: &Tree) -> [String; 3] {
     let foreign = t.user(tree.other_customer, &["reader"]).await;
-    let missing: UserId = t.app.fresh();
+    let missing: UserId = t.app.platform.fresh();
     [foreign.id.to_string(), missing.to_string(), "nonsense".to_owned()]
 }
 

@@ -46,7 +46,7 @@ async fn fill(t: &Test, tree: &Tree) {
     let alerts: Vec<Value> = (0..MANY).map(alert).collect();
     let path = "/api/services/mimir/alertmanager/api/v2/alerts";
     t.post(path).basic(&system.key, &system.secret).json(json!(alerts)).send().await.expect(200);
-    bailiwick_events::number_all(&t.app).await.unwrap();
+    bailiwick_events::number_all(&t.app.events).await.unwrap();
 }
 
 api_test!(pages_are_light, |t| async move {

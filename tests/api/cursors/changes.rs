@@ -18,7 +18,7 @@ type Model = BTreeMap<String, Option<String>>;
 async fn rows(t: &Test, table: &str, column: &str) -> Model {
     let column = format!("CAST({column} AS TEXT)");
     let sql = format!("SELECT r.id, {column} FROM {table} r WHERE r.deleted_at IS NULL");
-    let found: Vec<(uuid::Uuid, Option<String>)> = Q::new(&sql).all(&t.app.db).await.unwrap();
+    let found: Vec<(uuid::Uuid, Option<String>)> = Q::new(&sql).all(&t.app.platform.db).await.unwrap();
     found.into_iter().map(|(id, value)| (id.to_string(), value)).collect()
 }
 
@@ -27,7 +27,7 @@ async fn change(t: &Test, dice: &mut Dice, (table, column): (&str, &str), presen
     let ids: Vec<&String> = present.keys().collect();
     let id: uuid::Uuid = ids[dice.next(ids.len())].parse().unwrap();
     let other: uuid::Uuid = ids[dice.next(ids.len())].parse().unwrap();
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let q = match dice.next(4) {
         0 => Q::new(&format!("UPDATE {table} SET deleted_at = created_at WHERE id = ?")).bind(id),
         1 => {
@@ -53,7 +53,7 @@ async fn change(t: &Test, dice: &mut Dice, (table, column): (&str, &str), presen
 
 api_test!(a_row_that_stays_is_seen_once, |t| async move {
     let plan = Plan { organizations: 30, systems: 90, users: Some(90), applications: false, seed: 9 };
-    demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
+    demo::fill(&t.app.fleet, &plan, &mut |_| {}).await.unwrap();
     let owner = t.owner().await;
     let mut dice = Dice(11);
     for (list, table, column, order) in [

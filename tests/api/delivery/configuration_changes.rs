@@ -5,13 +5,16 @@ use std::time::Instant;
 
 /// A statement as an operator would run it.
 async fn run(told: &DeliveryTest, statement: &str) {
-    let mut tx = told.t.app.db.begin().await.unwrap();
+    let mut tx = told.t.app.platform.db.begin().await.unwrap();
     Q::new(statement).run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
 }
 
 async fn count(told: &DeliveryTest, what: &str) -> u64 {
-    Q::new(&format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {what}")).count(&told.t.app.db).await.unwrap()
+    Q::new(&format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {what}"))
+        .count(&told.t.app.platform.db)
+        .await
+        .unwrap()
 }
 
 on_both!(a_change_while_somebody_is_being_told_tells_nobody_twice, |engine| async {
@@ -101,7 +104,7 @@ const FORBID: [&str; 2] = [
 
 impl DeliveryTest {
     async fn forbid(&self) {
-        for statement in FORBID.iter().skip(usize::from(!self.t.app.db.is_postgres())) {
+        for statement in FORBID.iter().skip(usize::from(!self.t.app.platform.db.is_postgres())) {
             run(self, statement).await;
         }
     }
@@ -117,20 +120,20 @@ on_both!(a_process_that_cannot_write_down_the_end_leaves_no_group_behind, |engin
     told.push(&["a"], None).await;
     told.t.advance(30 * SECOND);
     eventually("the first", async || told.mails().len() == 1 && told.hook.requests().len() == 1).await;
-    told.t.app.stop.cancel();
-    told.t.app.tasks.close();
-    told.t.app.tasks.wait().await;
+    told.t.app.platform.stop.cancel();
+    told.t.app.platform.tasks.close();
+    told.t.app.platform.tasks.wait().await;
     told.permit().await;
     let _ = told.heard();
     let again = told.t.replica().await;
     // Before the clock jumps, the new process looks at the work that was left.
-    notify::run_until_idle(&again.app).await.unwrap();
+    notify::run_until_idle(&again.app.alerts).await.unwrap();
     let (id, key, secret) = (told.system.id, told.system.key.clone(), told.system.secret.clone());
     let client = Client { test: &again, system: bailiwick_testkit::seed::Seeded { id, key, secret } };
     client.push(&json!([told.alert("b", None)]).to_string()).await.expect(200);
-    notify::run_until_idle(&again.app).await.unwrap();
+    notify::run_until_idle(&again.app.alerts).await.unwrap();
     again.advance(5 * MINUTE);
-    notify::run_until_idle(&again.app).await.unwrap();
+    notify::run_until_idle(&again.app.alerts).await.unwrap();
     assert_eq!(told.heard(), ["new alerts added firing: a firing, b firing"]);
 });
 

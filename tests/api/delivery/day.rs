@@ -78,7 +78,8 @@ impl Day {
     /// The steps of an operator for a router that takes no configuration from the service.
     async fn provision(&self, tenant: OrgId) {
         let Some(real) = &self.real else { return };
-        let effective = config::effective(&self.t.app, &self.t.app.db, &[tenant]).await.unwrap();
+        let effective =
+            config::effective(&self.t.app.alerts, &self.t.app.platform.db, &[tenant]).await.unwrap();
         let publishing = Publishing {
             resolve_timeout: Duration::from_secs(21_600),
             timing: TIMING,
@@ -106,7 +107,7 @@ impl Day {
         let mut alert = json!({"labels": {"alertname": name, "severity": severity},
             "annotations": {"summary_en": format!("{name} has happened")}});
         if !fires {
-            alert["endsAt"] = json!(self.t.app.now().rfc3339(3));
+            alert["endsAt"] = json!(self.t.app.platform.now().rfc3339(3));
         }
         self.client().push(&json!([alert]).to_string()).await.expect(200);
     }
@@ -126,7 +127,7 @@ impl Day {
                 break;
             }
             self.t.advance(SECOND);
-            notify::run_until_idle(&self.t.app).await.unwrap();
+            notify::run_until_idle(&self.t.app.alerts).await.unwrap();
         }
         eventually(what, async || self.waiting() >= count).await;
         let mails = self.smtp.messages().unwrap();

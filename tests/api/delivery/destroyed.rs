@@ -19,9 +19,10 @@ on_both!(
         let (t, tenant) = (&told.t, told.system_organization().await);
         let owner = t.owner().await;
         // As a process does that has a notification to send.
-        let later = t.app.now().plus(MINUTE * 60);
+        let later = t.app.platform.now().plus(MINUTE * 60);
         let mut tx = t.begin_apart().await;
-        let taken = delivery::acquire(&mut tx, t.app.fresh(), later, later, &[tenant]).await.unwrap();
+        let taken =
+            delivery::acquire(&mut tx, t.app.platform.fresh(), later, later, &[tenant]).await.unwrap();
         assert_eq!(taken.len(), 1);
         let group = Q::new("INSERT INTO router_groups (organization_id, id, due_at) VALUES (?, 'x', ?)");
         let group = group.bind(tenant).bind(later);
@@ -35,8 +36,10 @@ on_both!(
             };
             tokio::join!(destroy(t, &owner, tenant), writing);
         }
-        let rest =
-            Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM router_tenants").count(&t.app.db).await.unwrap();
+        let rest = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM router_tenants")
+            .count(&t.app.platform.db)
+            .await
+            .unwrap();
         assert_eq!(rest, 0);
     }
 );
@@ -54,7 +57,7 @@ on_both!(tenants_are_destroyed_while_they_are_told_of_their_alerts, |engine| asy
         let alerts: Vec<Value> = (0..20).map(|n| told.alert(&format!("/{n}"), None)).collect();
         client.push(&json!(alerts).to_string()).await.expect(200);
         t.advance(MINUTE);
-        let (done, ()) = tokio::join!(notify::run_until_idle(&t.app), destroy(t, &owner, tenant));
+        let (done, ()) = tokio::join!(notify::run_until_idle(&t.app.alerts), destroy(t, &owner, tenant));
         done.unwrap();
     }
 });

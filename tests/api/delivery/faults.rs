@@ -10,12 +10,12 @@ impl DeliveryTest {
     async fn failures(&self) -> Vec<String> {
         let layer: Layer = serde_json::from_value(self.layer()).unwrap();
         let shown = |f: LastFailure| format!("{} {}: {}", f.channel, f.recipient, f.reason);
-        last_failures(&self.t.app, &layer).await.unwrap().into_iter().map(shown).collect()
+        last_failures(&self.t.app.alerts, &layer).await.unwrap().into_iter().map(shown).collect()
     }
 
     /// Sent, retried and failed of a channel.
     fn counted(&self, channel: &str) -> [u64; 3] {
-        let counts = notify::figures(&self.t.app).counts();
+        let counts = notify::figures(&self.t.app.alerts).counts();
         let count = counts.iter().find(|c| c.channel == channel).unwrap();
         [count.sent, count.retried, count.failed]
     }
@@ -133,7 +133,7 @@ on_both!(a_configuration_that_cannot_be_read_keeps_nobody_else_waiting, |engine|
     let tree = told.t.tree().await;
     let system = told.t.system(tree.customer).await;
     told.t.alert_layer(tree.customer, told.layer()).await;
-    let mut tx = told.t.app.db.begin().await.unwrap();
+    let mut tx = told.t.app.platform.db.begin().await.unwrap();
     let q = Q::new("UPDATE alert_layers SET layer = ? WHERE organization_id = ?");
     q.bind(json!({"enabled": 5})).bind(tree.customer).run(&mut tx).await.unwrap();
     Q::new("UPDATE alert_config_epoch SET n = n + 1").run(&mut tx).await.unwrap();

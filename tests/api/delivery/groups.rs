@@ -45,7 +45,10 @@ on_both!(one_mail_and_one_webhook_for_each_news, |engine| async {
     assert_eq!(subjects, expected.map(|head| format!("{head} DiskFull {name}")));
     // The group leaves nothing behind but its rows in the notification log.
     let count = async |table: &str| {
-        Q::new(&format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table}")).count(&told.t.app.db).await.unwrap()
+        Q::new(&format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table}"))
+            .count(&told.t.app.platform.db)
+            .await
+            .unwrap()
     };
     assert_eq!((count("router_groups").await, count("router_notices").await), (0, 2));
 });
@@ -132,7 +135,7 @@ on_both!(what_is_over_before_it_is_told_is_not_told, |engine| async {
 on_both!(silences_stop_it_and_their_end_lets_it_through, |engine| async {
     let told = DeliveryTest::start(engine).await;
     told.push(&["a", "b"], None).await;
-    let now = told.t.app.now();
+    let now = told.t.app.platform.now();
     let silence = json!({
         "matchers": [{"name": "mount", "value": "a", "isRegex": false}], "comment": "c", "createdBy": "me",
         "startsAt": now.rfc3339(0), "endsAt": now.plus(10 * MINUTE).rfc3339(0),
@@ -189,9 +192,9 @@ on_both!(a_change_of_the_configuration_acts_at_once_and_repeats_nothing, |engine
 on_both!(rows_stay_until_the_end_is_told_and_not_for_ever, |engine| async {
     let told = DeliveryTest::start(engine).await;
     let rows = async || {
-        alerting::purge_ended(&told.t.app).await.unwrap();
+        alerting::purge_ended(&told.t.app.alerts).await.unwrap();
         let q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM router_alerts");
-        q.count(&told.t.app.db).await.unwrap()
+        q.count(&told.t.app.platform.db).await.unwrap()
     };
     // The service has been up for long enough to judge.
     told.after(60 * MINUTE).await;

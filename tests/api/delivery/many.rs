@@ -25,11 +25,11 @@ on_both!(each_is_told_once_and_soon, |engine| async {
         expected.extend((0..ALERTS).map(|i| format!("A{n}x{i}")));
         Client { test: &told.t, system }.push(&json!(alerts).to_string()).await.expect(200);
     }
-    notify::run_until_idle(&told.t.app).await.unwrap();
+    notify::run_until_idle(&told.t.app.alerts).await.unwrap();
     assert_eq!(told.hook.requests().len(), 0);
     told.t.advance(30 * SECOND);
     told.hook.wait_within(expected.len(), 300 * SECOND).await.unwrap();
-    notify::run_until_idle(&told.t.app).await.unwrap();
+    notify::run_until_idle(&told.t.app.alerts).await.unwrap();
     let heard: Vec<String> = told
         .hook
         .take()

@@ -13,20 +13,20 @@ on_both!(a_restart_repeats_nothing_and_forgets_nothing, |engine| async {
     told.client().push(&json!([other]).to_string()).await.expect(200);
     told.after(Duration::ZERO).await;
     told.push(&["a"], Some(0)).await;
-    told.t.app.stop.cancel();
+    told.t.app.platform.stop.cancel();
     assert_eq!((told.heard().len(), told.mails().len()), (1, 1));
 
-    told.t.app.tasks.close();
-    told.t.app.tasks.wait().await;
+    told.t.app.platform.tasks.close();
+    told.t.app.platform.tasks.wait().await;
     let again = told.t.replica().await;
-    notify::run_until_idle(&again.app).await.unwrap();
+    notify::run_until_idle(&again.app.alerts).await.unwrap();
     assert_eq!((told.heard().len(), told.mails().len()), (0, 1));
     // The groups and their times are those of before.
     again.advance(30 * SECOND);
-    notify::run_until_idle(&again.app).await.unwrap();
+    notify::run_until_idle(&again.app.alerts).await.unwrap();
     assert_eq!(told.heard(), ["first notification firing: b firing"]);
     again.advance(270 * SECOND);
-    notify::run_until_idle(&again.app).await.unwrap();
+    notify::run_until_idle(&again.app.alerts).await.unwrap();
     assert_eq!(told.heard(), ["all alerts resolved resolved: a resolved"]);
     assert_eq!(told.mails().len(), 3);
 });
@@ -37,13 +37,13 @@ on_both!(a_process_that_stops_finishes_its_try_and_writes_it_down, |engine| asyn
     told.push(&["a"], None).await;
     told.t.advance(30 * SECOND);
     eventually("the request", async || !told.hook.requests().is_empty()).await;
-    told.t.app.stop.cancel();
-    told.t.app.tasks.close();
-    told.t.app.tasks.wait().await;
+    told.t.app.platform.stop.cancel();
+    told.t.app.platform.tasks.close();
+    told.t.app.platform.tasks.wait().await;
     // The process has given its lease back, so the next process does not have to wait for the lease to end.
     let again = told.t.replica().await;
     again.advance(10 * MINUTE);
-    notify::run_until_idle(&again.app).await.unwrap();
+    notify::run_until_idle(&again.app.alerts).await.unwrap();
     assert_eq!((told.heard().len(), told.mails().len()), (1, 1));
 });
 
@@ -52,8 +52,8 @@ on_both!(what_a_dead_process_had_begun_is_done_after_the_end_of_its_lease, |engi
     told.push(&["a"], None).await;
     told.after(Duration::ZERO).await;
     // Another process has claimed the tenant, begun the flush, and died.
-    let (dead, now) = (uuid::Uuid::from_u128(1), told.t.app.now());
-    let mut tx = told.t.app.db.begin().await.unwrap();
+    let (dead, now) = (uuid::Uuid::from_u128(1), told.t.app.platform.now());
+    let mut tx = told.t.app.platform.db.begin().await.unwrap();
     let q = Q::new("UPDATE router_tenants SET holder = ?, held_until = ?");
     q.bind(dead).bind(now.plus(60 * SECOND)).run(&mut tx).await.unwrap();
     let q = Q::new("UPDATE router_groups SET started_at = ?, due_at = ?");
@@ -64,7 +64,7 @@ on_both!(what_a_dead_process_had_begun_is_done_after_the_end_of_its_lease, |engi
     told.after(SECOND).await;
     assert_eq!(told.heard(), ["first notification firing: a firing"]);
     let q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM router_tenants WHERE holder = ?").bind(dead);
-    assert_eq!(q.count(&told.t.app.db).await.unwrap(), 0);
+    assert_eq!(q.count(&told.t.app.platform.db).await.unwrap(), 0);
 });
 
 /// Both processes look for due groups all the time.
@@ -100,13 +100,16 @@ async fn two_processes_send_each_notification_once() {
     }
     for _ in 0..4 {
         told.t.advance(10 * SECOND);
-        let (a, b) = tokio::join!(notify::run_until_idle(&told.t.app), notify::run_until_idle(&second.app));
+        let (a, b) = tokio::join!(
+            notify::run_until_idle(&told.t.app.alerts),
+            notify::run_until_idle(&second.app.alerts)
+        );
         assert!(a.is_ok() && b.is_ok(), "{a:?} {b:?}");
     }
     let all = told.hook.wait_for(expected.len()).await.unwrap();
     told.t.advance(10 * MINUTE);
     for app in [&told.t.app, &second.app] {
-        notify::run_until_idle(app).await.unwrap();
+        notify::run_until_idle(&app.alerts).await.unwrap();
     }
     let names = |all: &[Recorded]| -> Vec<String> {
         let name = |r: &Recorded| r.json().unwrap()["groupLabels"]["alertname"].as_str().unwrap().to_owned();

@@ -32,7 +32,7 @@ on_both!(a_test_message_reaches_the_mailbox_and_the_webhook, |engine| async {
     assert_eq!(body["alerts"][0]["labels"]["severity"], "info");
 
     // Each is on record, without a secret.
-    let rows = audit::page(&told.t.app.db, &Filter::default(), None, 50).await.unwrap();
+    let rows = audit::page(&told.t.app.platform.db, &Filter::default(), None, 50).await.unwrap();
     let rows: Vec<_> = rows.iter().filter(|row| row.action == "alert_config.test").collect();
     assert_eq!((rows.len(), rows[0].actor_user_id), (2, Some(ada.id)));
     assert!(rows.iter().all(|row| !format!("{row:?}").contains("/hook")));

@@ -12,7 +12,7 @@ async fn rename(t: &Test, who: &Persona, system: &str, name: &str) {
 }
 
 async fn run(t: &Test) {
-    deliver::run_until_idle(&t.app).await.unwrap();
+    deliver::run_until_idle(&t.app.events).await.unwrap();
 }
 
 /// The events that have arrived since the last call, in their order.
@@ -31,7 +31,7 @@ api_test!(events_arrive_signed_as_they_are_listed_at_who_may_read_them, |s| sett
     let owner = t.owner().await;
     let tree = t.tree().await;
     let system = t.system(tree.customer).await.id.to_string();
-    bailiwick_events::number_all(&t.app).await.unwrap();
+    bailiwick_events::number_all(&t.app.events).await.unwrap();
     let mut hooks = Vec::new();
     for organization in [tree.owner, tree.distributor, tree.reseller, tree.customer, tree.other_customer] {
         let role = if organization == tree.owner { "super" } else { "admin" };
@@ -42,7 +42,7 @@ api_test!(events_arrive_signed_as_they_are_listed_at_who_may_read_them, |s| sett
     }
     rename(&t, &owner, &system, "Gate").await;
     act(&t, &owner, "PATCH", &format!("/customers/{}/suspend", tree.other_customer), Value::Null).await;
-    bailiwick_events::number_all(&t.app).await.unwrap();
+    bailiwick_events::number_all(&t.app.events).await.unwrap();
     act(&t, &owner, "PATCH", &format!("/customers/{}/reactivate", tree.other_customer), Value::Null).await;
     let body = json!({"name": "Peer", "custom_data": {"vat": "IT77"}});
     act(&t, &owner, "POST", "/distributors", body).await;
@@ -196,7 +196,7 @@ api_test!(days_of_failure_switch_a_subscription_off, |s| settings(s), |t| async 
     assert_eq!(off["last_error"], "the connection broke");
     let q =
         Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM audit_log WHERE action = 'event_subscription.disable'");
-    assert_eq!(q.count(&t.app.db).await.unwrap(), 1);
+    assert_eq!(q.count(&t.app.platform.db).await.unwrap(), 1);
 });
 
 api_test!(both_secrets_sign_for_a_day_after_a_rotation, |s| settings(s), |t| async move {
@@ -257,7 +257,7 @@ api_test!(what_waits_is_withheld_from_who_can_read_it_no_more, |s| settings(s), 
     assert!(!deliveries(&t, &owner, &id, "&status=pending").await.is_empty());
     let count = async |table: &str| {
         let q = Q::new(&format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table}"));
-        q.count(&t.app.db).await.unwrap()
+        q.count(&t.app.platform.db).await.unwrap()
     };
     let owner = t.owner().await;
     act(&t, &owner, "DELETE", &format!("/customers/{}/destroy", tree.customer), Value::Null).await;
@@ -289,7 +289,7 @@ api_test!(
             rename(&t, &owner, &t.system(customer).await.id.to_string(), "Gate").await;
         }
         tokio::select! {
-            done = deliver::run_until_idle(&t.app) => panic!("{done:?}"),
+            done = deliver::run_until_idle(&t.app.events) => panic!("{done:?}"),
             arrived = fast.sink.wait_for(1) => drop(arrived.unwrap()),
         }
         assert!(slow.sink.requests().len() < 64);
@@ -305,8 +305,8 @@ api_test!(who_was_served_is_behind_those_who_wait, |s| settings(s), |t| async mo
     rename(&t, &owner, &system, "Gate").await;
     run(&t).await;
     let q = Q::new("SELECT next_at FROM event_subscriptions");
-    let (next_at,): (TsCodec,) = q.one(&t.app.db).await.unwrap();
-    assert_eq!(next_at.0, t.app.now());
+    let (next_at,): (TsCodec,) = q.one(&t.app.platform.db).await.unwrap();
+    assert_eq!(next_at.0, t.app.platform.now());
 });
 
 api_test!(a_suspension_stops_what_is_being_delivered, |s| settings(s), |t| async move {
@@ -319,7 +319,7 @@ api_test!(a_suspension_stops_what_is_being_delivered, |s| settings(s), |t| async
     for n in 0..60 {
         rename(&t, &owner, &system, &format!("n{n}")).await;
     }
-    bailiwick_events::number_all(&t.app).await.unwrap();
+    bailiwick_events::number_all(&t.app.events).await.unwrap();
     hook.sink.wait_for(1).await.unwrap();
     act(&t, &owner, "PATCH", &format!("/customers/{}/suspend", tree.customer), Value::Null).await;
     hook.sink.answer_by(|_| Answer::status(200));
@@ -345,11 +345,11 @@ async fn numbers_are_given_while_a_subscription_is_held() {
     let (owner, hook) = (t.owner().await, Hook::start().await);
     let made = create(&t, &owner, &hook, &["system.updated"]).await;
     let system = t.system(t.tree().await.customer).await.id.to_string();
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let id = made["id"].as_str().unwrap().parse().unwrap();
     lock(&mut tx, id).await.unwrap().unwrap();
     rename(&t, &owner, &system, "Gate").await;
-    let numbered = bailiwick_events::number_all(&t.app);
+    let numbered = bailiwick_events::number_all(&t.app.events);
     tokio::time::timeout(bailiwick_testkit::PATIENCE, numbered).await.expect("nobody waits").unwrap();
     assert_eq!(deliveries(&t, &owner, made["id"].as_str().unwrap(), "").await.len(), 1);
     tx.commit().await.unwrap();
@@ -364,12 +364,12 @@ async fn retention_takes_the_position_before_the_events() {
     for name in ["A", "B", "C"] {
         rename(&t, &owner, &system, name).await;
     }
-    bailiwick_events::number_all(&t.app).await.unwrap();
+    bailiwick_events::number_all(&t.app.events).await.unwrap();
     let mut tx = t.begin_apart().await;
     let held = Q::new("UPDATE event_position SET last = last");
     assert_eq!(held.run(&mut tx).await.unwrap(), 1);
     let event = Q::new("UPDATE events SET data = data WHERE seq = (SELECT MIN(seq) FROM events)");
-    let purged = crate::impersonation::let_wait(tx, event, bailiwick_events::purge(&t.app)).await;
+    let purged = crate::impersonation::let_wait(tx, event, bailiwick_events::purge(&t.app.events)).await;
     assert!(purged.unwrap() > 0);
 }
 
@@ -383,7 +383,8 @@ async fn several_processes_share_the_deliveries() {
     for n in 0..40 {
         rename(&t, &owner, &system, &format!("n{n}")).await;
     }
-    let (one, two) = tokio::join!(deliver::run_until_idle(&t.app), deliver::run_until_idle(&other.app));
+    let (one, two) =
+        tokio::join!(deliver::run_until_idle(&t.app.events), deliver::run_until_idle(&other.app.events));
     assert!(one.is_ok() && two.is_ok());
     let arrived = hook.sink.wait_for(40).await.unwrap();
     assert_eq!(arrived.len(), 40);
@@ -408,7 +409,7 @@ api_test!(
         for n in 0..3 {
             rename(&t, &owner, &system, &format!("n{n}")).await;
         }
-        bailiwick_events::number_all(&t.app).await.unwrap();
+        bailiwick_events::number_all(&t.app.events).await.unwrap();
         let path = format!("/customers/{}/destroy", tree.customer);
         let destroyed = act(&t, &owner, "DELETE", &path, Value::Null);
         if t.engine == Engine::Postgres {
@@ -416,7 +417,8 @@ api_test!(
             let mut tx = t.begin_apart().await;
             let held = Q::new("SELECT id FROM event_subscriptions FOR UPDATE").all::<(uuid::Uuid,)>(&mut tx);
             assert_eq!(held.await.unwrap().len(), 1);
-            let all: Vec<(i64,)> = Q::new(DELIVERIES).bind(tree.customer).all(&t.app.db).await.unwrap();
+            let all: Vec<(i64,)> =
+                Q::new(DELIVERIES).bind(tree.customer).all(&t.app.platform.db).await.unwrap();
             assert_eq!(all.len(), 3);
             let tried = |(seq,): (i64,)| {
                 Q::new("UPDATE event_deliveries SET attempts = attempts + 1 WHERE event_seq = ?").bind(seq)
@@ -425,10 +427,17 @@ api_test!(
             let waits = "SELECT s.id FROM event_subscriptions";
             crate::impersonation::let_wait_in(tx, waits, tried(all[0]), destroyed).await;
         } else {
-            let (_, done) = tokio::join!(destroyed, deliver::run_until_idle(&t.app));
+            let (_, done) = tokio::join!(destroyed, deliver::run_until_idle(&t.app.events));
             done.unwrap();
         }
-        assert!(Q::new(DELIVERIES).bind(tree.customer).all::<(i64,)>(&t.app.db).await.unwrap().is_empty());
+        assert!(
+            Q::new(DELIVERIES)
+                .bind(tree.customer)
+                .all::<(i64,)>(&t.app.platform.db)
+                .await
+                .unwrap()
+                .is_empty()
+        );
     }
 );
 
@@ -450,8 +459,10 @@ api_test!(
                 act(&t, &theirs, "POST", "/resellers", body).await;
             }
             let path = format!("/distributors/{id}/destroy");
-            let (done, _) =
-                tokio::join!(deliver::run_until_idle(&t.app), act(&t, &owner, "DELETE", &path, Value::Null));
+            let (done, _) = tokio::join!(
+                deliver::run_until_idle(&t.app.events),
+                act(&t, &owner, "DELETE", &path, Value::Null)
+            );
             done.unwrap();
         }
         run(&t).await;
@@ -464,8 +475,8 @@ api_test!(a_lease_of_a_clock_that_was_set_back_holds_no_events_up, |s| settings(
     run(&t).await;
     let hook = Hook::start().await;
     create(&t, &owner, &hook, &["system.*"]).await;
-    let mut tx = t.app.db.begin().await.unwrap();
-    let until = t.app.now().plus(Duration::from_secs(24 * 3600));
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    let until = t.app.platform.now().plus(Duration::from_secs(24 * 3600));
     let q = Q::new("UPDATE event_subscriptions SET holder = ?, held_until = ?");
     q.bind(uuid::Uuid::from_u128(1)).bind(until).run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
@@ -481,9 +492,9 @@ api_test!(events_that_a_clock_ahead_has_put_off_are_told_of, |s| settings(s), |t
     let hook = Hook::start().await;
     create(&t, &owner, &hook, &["system.*"]).await;
     let put_off = async |table: &str| {
-        let mut tx = t.app.db.begin().await.unwrap();
+        let mut tx = t.app.platform.db.begin().await.unwrap();
         let q = Q::new(&format!("UPDATE {table} SET next_at = ?"));
-        q.bind(t.app.now().plus(Duration::from_secs(48 * 3600))).run(&mut tx).await.unwrap();
+        q.bind(t.app.platform.now().plus(Duration::from_secs(48 * 3600))).run(&mut tx).await.unwrap();
         tx.commit().await.unwrap();
     };
     put_off("event_subscriptions").await;
@@ -492,7 +503,9 @@ api_test!(events_that_a_clock_ahead_has_put_off_are_told_of, |s| settings(s), |t
     assert!(arrived(&hook).is_empty());
     put_off("event_deliveries").await;
     assert_eq!(
-        bailiwick_platform::clock_skew::set_back(&t.app, bailiwick_app::LONGEST_WAITS).await.unwrap(),
+        bailiwick_platform::clock_skew::set_back(&t.app.platform, bailiwick_app::LONGEST_WAITS)
+            .await
+            .unwrap(),
         2
     );
     run(&t).await;

@@ -87,7 +87,7 @@ api_test!(systems_tell_of_registration_inventory_applications_links_and_alerts, 
             "modules": [{"id": "mail1", "module": "mail", "name": "Mail", "version": version}]}});
         t.post("/api/systems/inventory").basic(key, secret).json(document).send().await;
         t.advance(Duration::from_secs(1));
-        inventory::run_until_idle(&t.app).await.unwrap();
+        inventory::run_until_idle(&t.app.fleet).await.unwrap();
     }
     let push = |end: Option<&str>| {
         let mut alert = json!([{"labels": {"alertname": "DiskFull", "severity": "warning"}, "annotations": {"summary": "no"}}]);
@@ -99,14 +99,14 @@ api_test!(systems_tell_of_registration_inventory_applications_links_and_alerts, 
     for _ in 0..3 {
         push(None).send().await.expect(200);
     }
-    push(Some(&t.app.now().rfc3339(0))).send().await.expect(200);
+    push(Some(&t.app.platform.now().rfc3339(0))).send().await.expect(200);
     t.post("/api/systems/heartbeat").basic(key, secret).send().await.expect(200);
     t.advance(Duration::from_secs(21 * 60));
-    liveness_monitor::check(&t.app).await.unwrap();
+    liveness_monitor::check(&t.app.alerts).await.unwrap();
     t.advance(Duration::from_secs(6 * 60));
-    liveness_monitor::check(&t.app).await.unwrap();
+    liveness_monitor::check(&t.app.alerts).await.unwrap();
     t.post("/api/systems/heartbeat").basic(key, secret).send().await.expect(200);
-    liveness_monitor::check(&t.app).await.unwrap();
+    liveness_monitor::check(&t.app.alerts).await.unwrap();
     let told = read(&t, &owner, "types=system.*&types=inventory.*&types=alert.*&types=application.*").await;
     let mut seen = types(&told);
     // An alert about the link is one like any other.
@@ -263,9 +263,9 @@ fn event(organization: OrgId, name: &str) -> NewEvent {
 async fn whoever_has_read_up_to_a_number_misses_nothing_that_commits_later() {
     let t = Test::start(Engine::Postgres, |_| {}).await;
     let owner = t.owner().await;
-    let mut early = t.app.db.begin().await.unwrap();
+    let mut early = t.app.platform.db.begin().await.unwrap();
     bailiwick_store::events::write(&mut early, &[event(owner.org, "early")]).await.unwrap();
-    let mut late = t.app.db.begin().await.unwrap();
+    let mut late = t.app.platform.db.begin().await.unwrap();
     bailiwick_store::events::write(&mut late, &[event(owner.org, "late")]).await.unwrap();
     late.commit().await.unwrap();
     let seen = read(&t, &owner, "").await;
@@ -282,12 +282,12 @@ async fn several_processes_number_together() {
     let (other, owner) = (t.replica().await, t.owner().await);
     let write = async |t: &Test, name: &str| {
         for n in 0..50 {
-            let mut tx = t.app.db.begin().await.unwrap();
+            let mut tx = t.app.platform.db.begin().await.unwrap();
             bailiwick_store::events::write(&mut tx, &[event(owner.org, &format!("{name}{n}"))])
                 .await
                 .unwrap();
             tx.commit().await.unwrap();
-            events::number_all(&t.app).await.unwrap();
+            events::number_all(&t.app.events).await.unwrap();
         }
     };
     tokio::join!(write(&t, "a"), write(&other, "b"));
@@ -335,7 +335,7 @@ api_test!(who_reads_on_is_told_what_was_removed, |settings| settings.events.most
     settle(&t).await;
     let page = async || act(&t, &owner, "GET", "/events?after=0", Value::Null).await;
     assert_eq!(page().await["removed_up_to"], "0");
-    events::purge(&t.app).await.unwrap();
+    events::purge(&t.app.events).await.unwrap();
     let page = page().await;
     let first: u64 = page["events"][0]["sequence"].as_str().unwrap().parse().unwrap();
     assert_eq!(page["removed_up_to"], (first - 1).to_string());
@@ -356,13 +356,14 @@ api_test!(
         }
         let before = read(&t, &quiet, "").await;
         assert!(before.len() >= 5);
-        let all: Vec<NewEvent> =
-            (0..300).map(|n| NewEvent { at: t.app.now(), ..event(tree.customer, &n.to_string()) }).collect();
-        let mut tx = t.app.db.begin().await.unwrap();
+        let all: Vec<NewEvent> = (0..300)
+            .map(|n| NewEvent { at: t.app.platform.now(), ..event(tree.customer, &n.to_string()) })
+            .collect();
+        let mut tx = t.app.platform.db.begin().await.unwrap();
         bailiwick_store::events::write(&mut tx, &all).await.unwrap();
         tx.commit().await.unwrap();
         settle(&t).await;
-        assert!(events::purge(&t.app).await.unwrap() >= 250);
+        assert!(events::purge(&t.app.events).await.unwrap() >= 250);
         assert_eq!(read(&t, &quiet, "").await, before);
         let page = async |who| act(&t, who, "GET", "/events?sort_direction=asc", Value::Null).await;
         let (of_quiet, of_loud) = (page(&quiet).await, page(&loud).await);
@@ -370,9 +371,10 @@ api_test!(
         let first: u64 = of_loud["events"][0]["sequence"].as_str().unwrap().parse().unwrap();
         assert_eq!(of_loud["removed_up_to"], (first - 1).to_string());
         assert_eq!(page(&owner).await["removed_up_to"], of_loud["removed_up_to"]);
-        let left = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM events").count(&t.app.db).await.unwrap();
+        let left =
+            Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM events").count(&t.app.platform.db).await.unwrap();
         assert_eq!(left, 50);
-        assert_eq!(events::purge(&t.app).await.unwrap(), 0);
+        assert_eq!(events::purge(&t.app.events).await.unwrap(), 0);
     }
 );
 
@@ -383,28 +385,30 @@ api_test!(
         let owner = t.owner().await;
         let tree = t.tree().await;
         let write = async |count: usize, organization: OrgId| {
-            let now = t.app.now();
+            let now = t.app.platform.now();
             let all: Vec<NewEvent> =
                 (0..count).map(|n| NewEvent { at: now, ..event(organization, &n.to_string()) }).collect();
-            let mut tx = t.app.db.begin().await.unwrap();
+            let mut tx = t.app.platform.db.begin().await.unwrap();
             bailiwick_store::events::write(&mut tx, &all).await.unwrap();
             tx.commit().await.unwrap();
             settle(&t).await;
         };
         write(8, tree.customer).await;
-        assert_eq!(events::purge(&t.app).await.unwrap(), 3);
+        assert_eq!(events::purge(&t.app.events).await.unwrap(), 3);
         assert_eq!(read(&t, &owner, "").await.len(), 5);
         t.advance(Duration::from_secs(31 * 86_400));
         write(2, tree.other_customer).await;
-        assert_eq!(events::purge(&t.app).await.unwrap(), 5);
+        assert_eq!(events::purge(&t.app.events).await.unwrap(), 5);
         let owner = t.owner().await;
         assert_eq!(read(&t, &owner, "").await.len(), 2);
         act(&t, &owner, "DELETE", &format!("/customers/{}/destroy", tree.other_customer), Value::Null).await;
         assert_eq!(types(&read(&t, &owner, "").await), ["customer.destroyed"]);
         // An event of an organization that is gone meanwhile is dropped.
         write(1, tree.other_customer).await;
-        let left =
-            Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM event_outbox").count(&t.app.db).await.unwrap();
+        let left = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM event_outbox")
+            .count(&t.app.platform.db)
+            .await
+            .unwrap();
         assert_eq!((left, read(&t, &owner, "").await.len()), (0, 1));
         let query = events::ListQuery {
             page: bailiwick_domain::PageRequest::parse(None, None, 20),
@@ -416,7 +420,7 @@ api_test!(
             direction: SortDirection::Asc,
         };
         assert!(
-            events::list(&t.app, &bailiwick_policy::Caller::Worker, query).await.is_err(),
+            events::list(&t.app.events, &bailiwick_policy::Caller::Worker, query).await.is_err(),
             "too many patterns"
         );
     }

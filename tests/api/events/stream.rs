@@ -114,7 +114,7 @@ api_test!(
             rename(&t, &owner, &system, name).await;
         }
         settle(&t).await;
-        bailiwick_events::purge(&t.app).await.unwrap();
+        bailiwick_events::purge(&t.app.events).await.unwrap();
         let told = read(&t, &owner, "").await;
         assert_eq!(types(&told), ["system.updated"]);
         let kept: u64 = told[0]["sequence"].as_str().unwrap().parse().unwrap();
@@ -142,7 +142,7 @@ api_test!(an_open_stream_tells_of_what_it_has_missed, |settings| settings.events
         rename(&t, &owner, &system, name).await;
     }
     settle(&t).await;
-    bailiwick_events::purge(&t.app).await.unwrap();
+    bailiwick_events::purge(&t.app.events).await.unwrap();
     let gap = reader.event().await;
     assert_eq!(gap.event.as_deref(), Some("events.gap"));
     let after = gap.data.unwrap();
@@ -182,7 +182,7 @@ api_test!(streams_are_few_and_end_with_the_process, |t| async move {
     assert!(refused.header("retry-after").is_some());
     open.pop();
     open.push(Reader::open(call()).await);
-    t.app.leaving.cancel();
+    t.app.platform.leaving.cancel();
     for mut reader in open {
         assert!(reader.next().await.unwrap().retry);
         assert!(reader.next().await.is_none());

@@ -58,7 +58,7 @@ api_test!(a_subscription_is_made_shown_changed_and_removed, |s| settings(s), |t|
     let rows: Vec<(String, Option<Value>, Option<Value>)> = Q::new(
         "SELECT action, before, after FROM audit_log WHERE object_type = 'event_subscription' ORDER BY id",
     )
-    .all(&t.app.db)
+    .all(&t.app.platform.db)
     .await
     .unwrap();
     let actions: Vec<&str> = rows.iter().map(|r| r.0.as_str()).collect();
@@ -67,7 +67,7 @@ api_test!(a_subscription_is_made_shown_changed_and_removed, |s| settings(s), |t|
     let text = format!("{rows:?}");
     assert!(!text.contains(secret) && !text.contains("/hook"), "{text}");
     let sealed: Vec<(Vec<u8>, Vec<u8>)> =
-        Q::new("SELECT url, secret FROM event_subscriptions").all(&t.app.db).await.unwrap();
+        Q::new("SELECT url, secret FROM event_subscriptions").all(&t.app.platform.db).await.unwrap();
     assert!(sealed.iter().all(|(url, _)| !String::from_utf8_lossy(url).contains("127.0.0.1")));
 });
 
@@ -209,7 +209,7 @@ api_test!(another_address_needs_the_permissions_of_what_it_is_told, |s| settings
         conditions: Conditions::default(),
     };
     let id = made["id"].as_str().unwrap().parse().ok();
-    let put = |input: Input| subscriptions::update(&t.app, &caller, &ctx, id, || Ok(input));
+    let put = |input: Input| subscriptions::update(&t.app.events, &caller, &ctx, id, || Ok(input));
     put(Input { name: Some("Fine".to_owned()), ..Input::default() }).await.unwrap();
     let url = Some(format!("{}/elsewhere", hook.sink.url()));
     let refused = put(Input { url, ..Input::default() }).await.unwrap_err();
@@ -225,7 +225,7 @@ api_test!(one_that_cannot_be_opened_hides_no_other, |s| settings(s), |t| async m
     t.advance(Duration::from_secs(1));
     let fine = create(&t, &admin, &hook, &["*"]).await;
     let id = lost["id"].as_str().unwrap();
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let q = Q::new("UPDATE event_subscriptions SET url = ?, secret = ? WHERE id = ?");
     let q = q.bind(vec![1_u8; 60]).bind(vec![1_u8; 60]).bind(id.parse::<Uuid>().unwrap());
     assert_eq!(q.run(&mut tx).await.unwrap(), 1);
@@ -281,7 +281,7 @@ api_test!(a_promotion_ends_what_was_named_above, |s| settings(s), |t| async move
     let rows: Vec<(Uuid, Option<Value>)> = Q::new(
         "SELECT object_id, after FROM audit_log WHERE action = 'event_subscription.disable' ORDER BY object_id",
     )
-    .all(&t.app.db)
+    .all(&t.app.platform.db)
     .await
     .unwrap();
     assert_eq!(rows.len(), 3);

@@ -10,7 +10,7 @@ use std::time::Duration;
 const ROUTER: &str = "/services/mimir/alertmanager";
 
 fn at(b: &Book<'_>, minutes: u32) -> String {
-    b.test.app.now().plus(Duration::from_secs(60) * minutes).rfc3339(0)
+    b.test.app.platform.now().plus(Duration::from_secs(60) * minutes).rfc3339(0)
 }
 
 /// What Alertmanager tools do with the credential of a system.
@@ -157,7 +157,7 @@ async fn handling(b: &mut Book<'_>, owner: &Persona, places: &Places, system: &S
 async fn told(b: &mut Book<'_>, owner: &Persona, system: &Seeded) {
     let sink = Recorder::start(|_| Answer::status(200)).await.unwrap();
     // The subscription gets no event of the time before it.
-    events::number_all(&b.test.app).await.unwrap();
+    events::number_all(&b.test.app.events).await.unwrap();
     b.hide(&sink.url(), "https://hooks.example.org");
     let all = "/events/subscriptions";
     let body = json!({"name": "Tickets", "url": format!("{}/bailiwick", sink.url()), "types": ["system.*", "alert.firing"]});
@@ -171,8 +171,8 @@ async fn told(b: &mut Book<'_>, owner: &Persona, system: &Seeded) {
     b.ask(owner, "rotateEventSubscriptionSecret", &format!("{one}/rotate-secret")).await;
     let renamed = b.test.put(&format!("/api/systems/{}", system.id)).bearer(&owner.token);
     renamed.json(json!({"name": "Milan cluster"})).send().await.expect(200);
-    events::number_all(&b.test.app).await.unwrap();
-    events::deliver::run_until_idle(&b.test.app).await.unwrap();
+    events::number_all(&b.test.app.events).await.unwrap();
+    events::deliver::run_until_idle(&b.test.app.events).await.unwrap();
     b.ask(owner, "listEventDeliveries", &format!("{one}/deliveries")).await;
     let newest = b.ask(owner, "listEvents", "/events?types=system.updated&page_size=1").await;
     let id = newest["events"][0]["id"].clone();

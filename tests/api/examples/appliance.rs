@@ -28,7 +28,7 @@ fn document(mail: &str) -> Value {
 }
 
 async fn settle(b: &Book<'_>) {
-    inventory::run_until_idle(&b.test.app).await.expect("a worker");
+    inventory::run_until_idle(&b.test.app.fleet).await.expect("a worker");
 }
 
 async fn backups(b: &mut Book<'_>, system: &Seeded, owner: &Persona) {
@@ -72,7 +72,7 @@ async fn older(b: &mut Book<'_>, system: &Seeded) {
         "system_id,legacy_id,legacy_secret,system_key,secret_public,secret_hash,registered_at\n{},{OLD_ID},{OLD_SECRET},,,,\n",
         system.id
     );
-    credentials::import(&b.test.app, file.as_bytes()).await.expect("an older pair");
+    credentials::import(&b.test.app.identity, file.as_bytes()).await.expect("an older pair");
     let pair = || Who::Basic(OLD_ID, OLD_SECRET);
     b.ask(pair(), "sendHeartbeatAlias", "/proxy/heartbeat").await;
     b.say(pair(), "sendInventoryAlias", "/proxy/inventory", document("1.9.5")).await;

@@ -21,9 +21,9 @@ const SYSTEMS: Plan =
 const EVERYTHING: Plan = Plan { organizations: 11_700, users: Some(MOST + 600), ..SYSTEMS };
 
 async fn fill(t: &Test, plan: Plan) {
-    demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
+    demo::fill(&t.app.fleet, &plan, &mut |_| {}).await.unwrap();
     // SQLite reads the new statistics when the schema has changed; the old ones know of a single organization.
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     for sql in ["CREATE TABLE reload (id BIGINT)", "DROP TABLE reload"] {
         Q::new(sql).run(&mut tx).await.unwrap();
     }
@@ -83,19 +83,19 @@ api_test!(a_client_that_stops_reading_holds_no_connection, |t| async move {
         waiting.push(open().await);
     }
     eventually("no connection is in use", async || {
-        t.app.db.connections().pools.iter().all(|pool| pool.open == pool.idle)
+        t.app.platform.db.connections().pools.iter().all(|pool| pool.open == pool.idle)
     })
     .await;
     // Each holds its place, and gives it back when the client goes away.
     get(&t, &owner, "/api/systems/export?format=csv").await.expect(503);
-    assert_eq!(t.app.exports.occupy().len(), 12);
+    assert_eq!(t.app.directory.exports.occupy().len(), 12);
     waiting.pop();
-    assert_eq!(t.app.exports.occupy().len(), 13);
+    assert_eq!(t.app.directory.exports.occupy().len(), 13);
     // One that reads on gets all of it.
     let rest: Vec<_> = waiting.pop().unwrap().try_collect().await.unwrap();
     assert!(rest.len() >= 3 && rest.concat().ends_with(b"\n"), "{} portions", rest.len());
     drop(waiting);
-    assert_eq!(t.app.exports.occupy().len(), 16);
+    assert_eq!(t.app.directory.exports.occupy().len(), 16);
 });
 
 api_test!(a_fault_in_the_middle_breaks_the_transfer_off, |t| async move {
@@ -121,7 +121,7 @@ api_test!(a_fault_in_the_middle_breaks_the_transfer_off, |t| async move {
     ask().await.read_to_end(&mut whole).await.unwrap();
     assert!(whole.ends_with(END), "a whole file ends as chunked bodies do");
     let mut broken = ask().await;
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new("ALTER TABLE systems RENAME TO gone").run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
     let mut part = Vec::new();
@@ -133,7 +133,7 @@ api_test!(a_fault_in_the_middle_breaks_the_transfer_off, |t| async move {
 api_test!(heavy_rows_go_into_a_csv_and_not_into_a_pdf, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     // 40 MiB in one row: more than all rows of a PDF may hold, and than a portion of a CSV reads at once.
     let text = "x".repeat(40 * 1024 * 1024);
     Q::new("UPDATE organizations SET description = ? WHERE id = ?")
@@ -156,7 +156,7 @@ api_test!(a_report_reads_no_more_than_it_shows, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let note = async |mebibytes: usize| {
-        let mut tx = t.app.db.begin().await.unwrap();
+        let mut tx = t.app.platform.db.begin().await.unwrap();
         let data = json!({"vat": "IT1", "notes": "x".repeat(mebibytes * 1024 * 1024)});
         let q = Q::new("UPDATE organizations SET custom_data = ? WHERE id = ?");
         q.bind(data).bind(tree.customer).run(&mut tx).await.unwrap();
@@ -175,7 +175,7 @@ api_test!(a_report_reads_no_more_than_it_shows, |t| async move {
 api_test!(too_many_at_once_are_told_to_come_back, |t| async move {
     t.tree().await;
     let owner = t.owner().await;
-    let all = t.app.exports.occupy();
+    let all = t.app.directory.exports.occupy();
     assert_eq!(all.len(), 16);
     for kind in ["customers", "users", "systems"] {
         let reply = get(&t, &owner, &format!("/api/{kind}/export?format=csv")).await;
@@ -192,7 +192,7 @@ api_test!(too_many_at_once_are_told_to_come_back, |t| async move {
 api_test!(one_organization_leaves_places_to_others, |t| async move {
     let tree = t.tree().await;
     let (owner, admin) = (t.owner().await, t.user(tree.distributor, &["admin"]).await);
-    let own = t.app.exports.occupy_of(tree.distributor);
+    let own = t.app.directory.exports.occupy_of(tree.distributor);
     assert_eq!(own.len(), 4);
     for kind in ["customers", "users", "systems"] {
         let reply = get(&t, &admin, &format!("/api/{kind}/export?format=csv")).await;

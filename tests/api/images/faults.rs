@@ -16,7 +16,7 @@ bucket_test!(while_the_storage_is_away_nothing_is_half_written, |t, bucket| asyn
     let shown = picture(&t, &owner).send().await.expect(200);
     let etag = asset(&t, &owner, tree.customer, "favicon").send().await.expect(200);
     let etag = etag.header("etag").unwrap().to_owned();
-    let audited = async || Q::new("SELECT COUNT(*) FROM audit_log").count(&t.app.db).await.unwrap();
+    let audited = async || Q::new("SELECT COUNT(*) FROM audit_log").count(&t.app.platform.db).await.unwrap();
     let (before, objects) = (audited().await, bucket.keys().await);
 
     bucket.answers(Answers::Not).await;
@@ -29,7 +29,7 @@ bucket_test!(while_the_storage_is_away_nothing_is_half_written, |t, bucket| asyn
 
     // The service shows an image that is in its memory, and confirms one that the client has; it cannot show others.
     assert_eq!(asset(&t, &owner, tree.customer, "favicon").send().await.expect(200).body, old);
-    t.app.images.forget();
+    t.app.directory.images.forget();
     asset(&t, &owner, tree.customer, "favicon").send().await.expect_message(502, AWAY);
     asset(&t, &owner, tree.customer, "favicon").header("if-none-match", &etag).send().await.expect(304);
     asset(&t, &owner, tree.customer, "logo_dark_rect").send().await.expect_message(404, "asset not found");
@@ -86,19 +86,19 @@ bucket_test!(a_storage_that_does_not_answer_is_not_waited_for, |t, bucket| async
 bucket_test!(wrong_credentials_are_told_without_the_secret, |t, bucket| async move {
     let (tree, owner) = (t.tree().await, t.owner().await);
     enable(&t, &owner, tree.customer).await;
-    assert_eq!(images::complaints(&t.app).await.unwrap(), [""; 0]);
+    assert_eq!(images::complaints(&t.app.directory).await.unwrap(), [""; 0]);
     let wrong = bucket.place("not the secret");
     let stranger = other(&t, |settings| settings.assets.place = wrong).await;
     let reply = upload(&stranger, &owner, tree.customer, &[("favicon", &png(16, 16))]).send().await;
     let reply = reply.expect_message(502, AWAY);
     assert!(!reply.text().contains("secret") && !reply.text().contains(s3::CREDENTIALS.0));
-    let complaints = images::complaints(&stranger.app).await.unwrap();
+    let complaints = images::complaints(&stranger.app.directory).await.unwrap();
     assert!(complaints[0].starts_with("the bucket (assets.bucket) cannot be used now"), "{complaints:?}");
     assert!(!complaints[0].contains("not the secret"), "{complaints:?}");
     let missing = Own { storage: bucket.storage, name: format!("{}-missing", bucket.name) };
     let nowhere = missing.place(s3::CREDENTIALS.1);
     let nowhere = other(&t, |settings| settings.assets.place = nowhere).await;
-    assert_eq!(images::complaints(&nowhere.app).await.unwrap().len(), 1);
+    assert_eq!(images::complaints(&nowhere.app.directory).await.unwrap().len(), 1);
     upload(&nowhere, &owner, tree.customer, &[("favicon", &png(16, 16))]).send().await.expect(502);
     assert_eq!(bucket.keys().await, [""; 0]);
 });
@@ -109,7 +109,7 @@ bucket_test!(content_that_comes_back_is_not_deleted, |t, bucket| async move {
     let (one, two) = (png(16, 16), png(17, 17));
     put(&t, &owner, tree.customer, &[("favicon", &one)]).await;
     // Deletions have to wait; uploads by another process find the storage well.
-    let gone = t.app.objects.hold().await;
+    let gone = t.app.directory.objects.hold().await;
     put(&t, &owner, tree.customer, &[("favicon", &two)]).await;
     put(&t, &owner, tree.customer, &[("favicon", &one)]).await;
     put(&t, &owner, tree.customer, &[("favicon", &one), ("logo_dark_rect", &one)]).await;
@@ -117,18 +117,18 @@ bucket_test!(content_that_comes_back_is_not_deleted, |t, bucket| async move {
     drop(gone);
     tidied(&t).await;
     assert_eq!((bucket.keys().await.len(), waiting(&t).await), (2, 0));
-    t.app.images.forget();
+    t.app.directory.images.forget();
     for name in ["favicon", "logo_dark_rect"] {
         assert_eq!(asset(&t, &owner, tree.customer, name).send().await.expect(200).body, one);
-        t.app.images.forget();
+        t.app.directory.images.forget();
     }
     // Nor is it when a job that should not be there names it.
     let listed: Vec<(String,)> =
-        Q::new("SELECT object_key FROM rebranding_assets").all(&t.app.db).await.unwrap();
+        Q::new("SELECT object_key FROM rebranding_assets").all(&t.app.platform.db).await.unwrap();
     let listed: Vec<String> = listed.into_iter().map(|(key,)| key).collect();
-    let mut tx = t.app.db.begin().await.unwrap();
-    let now = t.app.now();
-    stored::intend(&mut tx, &listed, now, now, || t.app.fresh()).await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    let now = t.app.platform.now();
+    stored::intend(&mut tx, &listed, now, now, || t.app.platform.fresh()).await.unwrap();
     tx.commit().await.unwrap();
     tidied(&t).await;
     assert_eq!((bucket.keys().await.len(), waiting(&t).await), (2, 0));
@@ -139,12 +139,13 @@ bucket_test!(what_a_killed_process_has_written_is_removed_two_hours_later, |t, b
     enable(&t, &owner, tree.customer).await;
     put(&t, &owner, tree.customer, &[("favicon", &png(16, 16))]).await;
     // As between the writing of the object and the commit.
-    let (key,): (String,) = Q::new("SELECT object_key FROM rebranding_assets").one(&t.app.db).await.unwrap();
-    let now = t.app.now();
-    let mut tx = t.app.db.begin().await.unwrap();
+    let (key,): (String,) =
+        Q::new("SELECT object_key FROM rebranding_assets").one(&t.app.platform.db).await.unwrap();
+    let now = t.app.platform.now();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new("DELETE FROM rebranding_assets").run(&mut tx).await.unwrap();
     let later = now.plus(LATER);
-    stored::intend(&mut tx, &[key], later, now, || t.app.fresh()).await.unwrap();
+    stored::intend(&mut tx, &[key], later, now, || t.app.platform.fresh()).await.unwrap();
     tx.commit().await.unwrap();
     tidied(&t).await;
     assert_eq!((bucket.keys().await.len(), waiting(&t).await), (1, 1));
@@ -163,10 +164,10 @@ bucket_test!(an_upload_that_was_given_up_meanwhile_is_refused, |t, bucket| async
     // The clock moves so far that a worker begins to delete the image that the upload is writing.
     t.advance(LATER);
     let app = t.app.clone();
-    let deleting = tokio::spawn(async move { objects::run_until_idle(&app).await });
+    let deleting = tokio::spawn(async move { objects::run_until_idle(&app.directory).await });
     eventually("the deletion has begun", async || {
         let leased = "SELECT COUNT(*) FROM jobs WHERE kind = 'asset.delete' AND attempts > 0";
-        Q::new(leased).count(&t.app.db).await.unwrap() == 1
+        Q::new(leased).count(&t.app.platform.db).await.unwrap() == 1
     })
     .await;
     bucket.answers(Answers::Well).await;

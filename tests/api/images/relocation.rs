@@ -15,7 +15,7 @@ async fn filled(t: &Test, owner: &Persona, org: OrgId) {
 /// Checks that each of these processes shows everything as [`filled`] has made it.
 async fn assert_shown(all: &[&Test], owner: &Persona, org: OrgId) {
     for t in all {
-        t.app.images.forget();
+        t.app.directory.images.forget();
         assert_eq!(asset(t, owner, org, "favicon").send().await.expect(200).body, png(16, 16));
         assert_eq!(asset(t, owner, org, "logo_dark_rect").send().await.expect(200).body, png(90, 16));
         image::load_from_memory(&picture(t, owner).send().await.expect(200).body).unwrap();
@@ -36,17 +36,17 @@ bucket_test!(images_move_between_database_and_bucket, |t, bucket| async move {
     assert_eq!(bucket.keys().await.len(), 1);
     let etag = picture(&t, &owner).send().await.expect(200).header("etag").unwrap().to_owned();
 
-    assert_eq!(images::left_to_move(&t.app).await.unwrap(), 3);
+    assert_eq!(images::left_to_move(&t.app.directory).await.unwrap(), 3);
     let mut told = Vec::new();
-    let moved = images::move_all(&t.app, |n| told.push(n)).await.unwrap();
+    let moved = images::move_all(&t.app.directory, |n| told.push(n)).await.unwrap();
     assert_eq!((moved.images, moved.bytes, moved.unreadable.len(), told), (3, bytes, 0, vec![3]));
     assert_eq!((bytes_in_rows(&t).await, bucket.keys().await.len(), waiting(&t).await), (0, 4, 0));
-    assert_eq!(images::left_to_move(&t.app).await.unwrap(), 0);
+    assert_eq!(images::left_to_move(&t.app.directory).await.unwrap(), 0);
     assert_shown(&[&t, &plain], &owner, tree.customer).await;
     assert_eq!(picture(&t, &owner).send().await.expect(200).header("etag"), Some(etag.as_str()));
-    assert_eq!(images::move_all(&t.app, |_| {}).await.unwrap(), images::Moved::default());
+    assert_eq!(images::move_all(&t.app.directory, |_| {}).await.unwrap(), images::Moved::default());
 
-    let moved = images::move_all(&plain.app, |_| {}).await.unwrap();
+    let moved = images::move_all(&plain.app.directory, |_| {}).await.unwrap();
     assert_eq!((moved.images, moved.unreadable.len()), (4, 0));
     // Whichever process has been faster.
     eventually("nothing waits", async || waiting(&t).await == 0).await;
@@ -60,11 +60,11 @@ bucket_test!(a_move_that_was_stopped_goes_on, |t, bucket| async move {
     let plain = with_database(&t).await;
     filled(&plain, &owner, tree.customer).await;
     bucket.answers(Answers::Not).await;
-    let stopped = images::move_all(&t.app, |_| {}).await.unwrap_err();
+    let stopped = images::move_all(&t.app.directory, |_| {}).await.unwrap_err();
     assert!(stopped.to_string().contains(AWAY), "{stopped}");
-    assert_eq!(images::left_to_move(&t.app).await.unwrap(), 3);
+    assert_eq!(images::left_to_move(&t.app.directory).await.unwrap(), 3);
     bucket.answers(Answers::Well).await;
-    assert_eq!(images::move_all(&t.app, |_| {}).await.unwrap().images, 3);
+    assert_eq!(images::move_all(&t.app.directory, |_| {}).await.unwrap().images, 3);
     t.advance(Duration::from_secs(2 * 3600));
     tidied(&t).await;
     assert_eq!((bucket.keys().await.len(), waiting(&t).await), (3, 0));
@@ -77,7 +77,7 @@ bucket_test!(what_the_bucket_has_lost_is_told_and_not_shown, |t, bucket| async m
     enable(&t, &owner, tree.customer).await;
     filled(&t, &owner, tree.customer).await;
     let lose = async |name: &str, sql: &str| {
-        let mut tx = t.app.db.begin().await.unwrap();
+        let mut tx = t.app.platform.db.begin().await.unwrap();
         Q::new(sql).bind(name).run(&mut tx).await.unwrap();
         tx.commit().await.unwrap();
     };
@@ -88,11 +88,11 @@ bucket_test!(what_the_bucket_has_lost_is_told_and_not_shown, |t, bucket| async m
         asset(&t, &owner, tree.customer, name).send().await.expect_message(502, AWAY);
     }
     let plain = with_database(&t).await;
-    let moved = images::move_all(&plain.app, |_| {}).await.unwrap();
+    let moved = images::move_all(&plain.app.directory, |_| {}).await.unwrap();
     assert_eq!((moved.images, moved.unreadable.len()), (1, 2));
     let of = format!(" of ns8 of {}", tree.customer);
     assert_eq!(moved.unreadable, [format!("favicon{of}"), format!("logo_dark_rect{of}")]);
-    assert_eq!(images::left_to_move(&plain.app).await.unwrap(), 2);
+    assert_eq!(images::left_to_move(&plain.app.directory).await.unwrap(), 2);
     let pictures = async || bucket.keys().await.iter().filter(|key| key.contains("/avatars/")).count();
     eventually("the picture is in the database alone", async || pictures().await == 0).await;
     // Uploaded again it is there again.
@@ -113,12 +113,12 @@ bucket_test!(without_a_bucket_what_is_in_one_is_not_forgotten, |t, bucket| async
         .await;
     let reply = asset(&without, &owner, tree.customer, "favicon").send().await;
     reply.expect_message(503, "asset storage is not configured");
-    let complaints = images::complaints(&without.app).await.unwrap();
+    let complaints = images::complaints(&without.app.directory).await.unwrap();
     assert!(
         complaints[0].starts_with("images are in a bucket and assets.bucket is not set"),
         "{complaints:?}"
     );
-    images::move_all(&without.app, |_| {}).await.unwrap_err();
+    images::move_all(&without.app.directory, |_| {}).await.unwrap_err();
     // An image that is uploaded now is in the database. The image that it replaces waits for the bucket.
     put(&without, &owner, tree.customer, &[("favicon", &png(20, 20))]).await;
     tidied(&without).await;

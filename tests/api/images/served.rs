@@ -33,7 +33,7 @@ bucket_test!(files_are_served_from_the_bucket_and_go_from_it, |t, bucket| async 
     let etag = shown.header("etag").unwrap().to_owned();
 
     // The service does not ask the storage for an image that the client already has.
-    t.app.images.forget();
+    t.app.directory.images.forget();
     let before = bucket.requests().await;
     for _ in 0..2 {
         let same = asset(&t, &owner, tree.distributor, "logo_dark_rect").header("if-none-match", &etag);
@@ -53,7 +53,7 @@ bucket_test!(files_are_served_from_the_bucket_and_go_from_it, |t, bucket| async 
     tidied(&t).await;
     assert_eq!((bucket.keys().await.len(), waiting(&t).await), (1, 0));
     // The other one has the same bytes and an object of its own.
-    t.app.images.forget();
+    t.app.directory.images.forget();
     let shown = asset(&t, &owner, tree.distributor, "logo_dark_rect").send().await.expect(200);
     assert_eq!(shown.body, logo);
     of_system(&t, &system, "favicon").send().await.expect_message(404, "asset not found");
@@ -72,7 +72,7 @@ bucket_test!(pictures_are_served_from_the_bucket_and_go_from_it, |t, bucket| asy
     assert_eq!(first.header("content-type"), Some("image/png"));
     image::load_from_memory(&first.body).unwrap();
     let etag = first.header("etag").unwrap().to_owned();
-    t.app.images.forget();
+    t.app.directory.images.forget();
     let before = bucket.requests().await;
     picture(&t, &user).header("if-none-match", &etag).send().await.expect(304);
     assert_eq!(bucket.requests().await, before);

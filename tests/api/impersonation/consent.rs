@@ -21,11 +21,11 @@ api_test!(consent_is_given_for_some_hours, |t| async move {
         let reply = call().json(body.clone()).send().await;
         let reply = reply.expect_message(200, "impersonation consent enabled successfully");
         let consent = reply.data()["consent"].take();
-        let expires_at = t.app.now().plus(HOUR * hours);
+        let expires_at = t.app.platform.now().plus(HOUR * hours);
         assert_eq!(
             consent,
             json!({"id": consent["id"], "user_id": user.id, "expires_at": expires_at,
-                "max_duration_minutes": hours * 60, "created_at": t.app.now(), "active": true}),
+                "max_duration_minutes": hours * 60, "created_at": t.app.platform.now(), "active": true}),
             "{body}"
         );
     }

@@ -21,7 +21,7 @@ api_test!(a_session_gives_the_targets_rights_and_nothing_else, |t| async move {
     let own = me(&t, &by.token).await.data();
     let his = me(&t, &target.token).await.data();
     let started = start(&t, &by, &target).await;
-    let expires_at = t.app.now().plus(Duration::from_secs(7200));
+    let expires_at = t.app.platform.now().plus(Duration::from_secs(7200));
     assert_eq!(
         started,
         json!({"is_impersonating": true, "token": started["token"], "expires_in": 7200, "expires_at": expires_at,
@@ -91,7 +91,7 @@ api_test!(both_read_the_session_and_what_was_done_in_it, |t| async move {
     };
     assert_eq!(session, expected(Value::Null, Value::Null, 4, "active"));
     t.delete("/api/impersonate").bearer(&a.token).send().await.expect(200);
-    let now = json!(t.app.now());
+    let now = json!(t.app.platform.now());
     assert_eq!(only_session(&t, &a.target).await, expected(now, json!(11), 6, "completed"));
     let calls = [
         "session_start",

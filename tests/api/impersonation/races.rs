@@ -105,7 +105,7 @@ api_test!(a_logout_waits_for_a_way_back_and_ends_its_chain, |t| async move {
         .one::<(i64,)>(&mut tx)
         .await
         .unwrap();
-    let id: uuid::Uuid = t.app.fresh();
+    let id: uuid::Uuid = t.app.platform.fresh();
     let new = "INSERT INTO session_chains (id, user_id, login_id, created_at, last_used_at, refresh_id, \
          refresh_issued_at, expires_at) SELECT ?, user_id, login_id, created_at, last_used_at, refresh_id, \
          refresh_issued_at, expires_at FROM session_chains WHERE user_id = ? LIMIT 1";
@@ -113,7 +113,7 @@ api_test!(a_logout_waits_for_a_way_back_and_ends_its_chain, |t| async move {
     let left = Q::new(
         "SELECT CAST(COUNT(*) AS BIGINT) FROM session_chains WHERE user_id = ? AND revoked_at IS NULL",
     );
-    assert_eq!(left.bind(a.by.id).count(&t.app.db).await.unwrap(), 0);
+    assert_eq!(left.bind(a.by.id).count(&t.app.platform.db).await.unwrap(), 0);
 });
 
 // Proves spec: guarantees#identity 38.
@@ -125,7 +125,7 @@ api_test!(a_token_that_is_revoked_meanwhile_leads_nowhere, |t| async move {
     // Not the one the session is bound to: that goes on.
     let chains = async || -> Vec<(uuid::Uuid,)> {
         let all = Q::new("SELECT id FROM session_chains WHERE user_id = ?").bind(a.by.id);
-        all.all(&t.app.db).await.unwrap()
+        all.all(&t.app.platform.db).await.unwrap()
     };
     let before = chains().await;
     let other = t.session(a.by.id).await;
@@ -157,16 +157,16 @@ api_test!(
                 logout(&t, &a.by).await;
             }
             t.advance(later);
-            auth::purge_expired(&t.app).await.unwrap();
+            auth::purge_expired(&t.app.identity).await.unwrap();
             if !is_revoked_first {
                 logout(&t, &t.session(a.by.id).await).await;
             }
             is_over(exit(&t, &a.token).await);
             // It goes when the session's time is over.
             t.advance(Duration::from_secs(7200) - later);
-            auth::purge_expired(&t.app).await.unwrap();
+            auth::purge_expired(&t.app.identity).await.unwrap();
             let left = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM session_chains WHERE user_id = ?");
-            assert!(left.bind(a.by.id).count(&t.app.db).await.unwrap() <= 1);
+            assert!(left.bind(a.by.id).count(&t.app.platform.db).await.unwrap() <= 1);
         }
     }
 );

@@ -14,7 +14,7 @@ use std::{convert::Infallible, panic::AssertUnwindSafe, time::Duration};
 const UNKNOWN: &str = "0195fada-0000-7000-8000-00000000dead";
 
 async fn run(t: &Test, sql: &str) {
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new(sql).run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
 }
@@ -232,7 +232,7 @@ api_test!(the_services_own_audit_names_both, |t| async move {
     withdraw(&t, &a.target).await;
     let mut rows = Vec::new();
     let filter = bailiwick_platform::audit::Filter::default();
-    bailiwick_platform::audit::read(&t.app, &filter, 100, |some| {
+    bailiwick_platform::audit::read(&t.app.platform, &filter, 100, |some| {
         rows.extend(some.iter().map(|r| (r.action.clone(), r.actor_user_id, r.acting_for_user_id)));
         true
     })
@@ -269,11 +269,11 @@ api_test!(records_go_when_they_have_been_kept_long_enough, |t| async move {
     let (by, target) = (t.session(a.by.id).await, t.session(a.target.id).await);
     agree(&t, &target, 1).await;
     let other = text(&start(&t, &by, &target).await["session_id"]);
-    impersonation::purge(&t.app).await.unwrap();
+    impersonation::purge(&t.app.identity).await.unwrap();
     assert_eq!(told(&t, &target, &a.session).await.len(), 6);
     // The session without an exit is over by then, and its records say so.
     t.advance(Duration::from_secs(3601));
-    let removed = impersonation::purge(&t.app).await.unwrap();
+    let removed = impersonation::purge(&t.app.identity).await.unwrap();
     let Purged { entries, sessions, consents } = removed;
     assert_eq!((entries, sessions, consents), (6, 1, 1));
     let target = t.session(a.target.id).await;
@@ -296,7 +296,7 @@ async fn last_end(t: &Test, a: &super::Acting) -> (Value, Value) {
 
 async fn opened(t: &Test, a: &super::Acting) -> OpenEntry {
     let call = Call { session: a.session.parse().unwrap(), path: "/api/x", method: "GET", data: None };
-    impersonation::open(&t.app, call).await.unwrap()
+    impersonation::open(&t.app.identity, call).await.unwrap()
 }
 
 api_test!(a_client_that_hangs_up_does_not_undo_what_was_answered, |t| async move {

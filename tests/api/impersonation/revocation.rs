@@ -160,9 +160,9 @@ api_test!(signing_out_at_the_provider_ends_the_session, |t| async move {
     // Coming back starts a chain of the same login, so that it ends with it too.
     let back = t.delete("/api/impersonate").bearer(&text(&started["token"])).send().await.expect(200).data();
     let again = start(&t, &by, &a.target).await;
-    let mut tx = t.app.db.begin().await.unwrap();
-    logins::end(&mut tx, login, t.app.now()).await.unwrap();
-    auth::revoke_login_chains(&mut tx, t.app.now(), login).await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    logins::end(&mut tx, login, t.app.platform.now()).await.unwrap();
+    auth::revoke_login_chains(&mut tx, t.app.platform.now(), login).await.unwrap();
     tx.commit().await.unwrap();
     is_over(me(&t, &text(&again["token"])).await);
     me(&t, &text(&back["token"])).await.expect_message(401, "token has been revoked");

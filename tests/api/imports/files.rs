@@ -78,7 +78,7 @@ api_test!(structural_errors, |t| async move {
         }
         t.post(&path).bearer(&owner.token).send().await.expect_message(400, missing);
     }
-    let sessions = Q::new("SELECT COUNT(*) FROM import_sessions").count(&t.app.db).await.unwrap();
+    let sessions = Q::new("SELECT COUNT(*) FROM import_sessions").count(&t.app.platform.db).await.unwrap();
     assert_eq!(sessions, 0, "a refused file is not kept");
 });
 

@@ -15,7 +15,7 @@ api_test!(the_answers_of_an_import, |t| async move {
     t.advance(Duration::from_secs(5));
     let done = confirmed(&t, &d, "customers", &preview, true).await;
     insta::assert_json_snapshot!("confirmed", masked(done.clone()));
-    let now = t.app.now();
+    let now = t.app.platform.now();
     let made = get(&t, &d, &format!("/api/customers/{}", done["results"][0]["id"].as_str().unwrap())).await;
     assert_eq!(
         made["custom_data"],
@@ -36,7 +36,7 @@ api_test!(the_answers_of_an_import, |t| async move {
     // The audit log records each row as the creation or the change that it was.
     let rows: Vec<(String,)> = Q::new("SELECT action FROM audit_log WHERE at = ? ORDER BY id")
         .bind(now)
-        .all(&t.app.db)
+        .all(&t.app.platform.db)
         .await
         .unwrap();
     let actions: Vec<&str> = rows.iter().map(|row| row.0.as_str()).collect();

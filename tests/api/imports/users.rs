@@ -49,8 +49,8 @@ api_test!(the_answers_of_an_import, |t| async move {
         (&made["organization"]["id"], &made["created_by"]["user_id"]),
         (&json!(tree.customer), &json!(d.id))
     );
-    let password = identities::password(&t.app.db, id.parse().unwrap()).await.unwrap().unwrap();
-    assert_eq!(password.generated_at, Some(t.app.now()));
+    let password = identities::password(&t.app.platform.db, id.parse().unwrap()).await.unwrap().unwrap();
+    assert_eq!(password.generated_at, Some(t.app.platform.now()));
     // The change follows the rules of PUT: the user moves, an empty phone removes theirs, and fields that the file
     // lacks stay.
     assert_eq!(done["results"][2]["id"], json!(old));
@@ -161,7 +161,7 @@ api_test!(nobody_overrides_himself_or_somebody_above_him, |t| async move {
     let peer = t.user(tree.distributor, &["admin"]).await;
     let mut emails = Vec::new();
     for persona in [&d, &backoffice, &boss, &peer] {
-        let user = identities::get(&t.app.db, persona.id).await.unwrap().unwrap();
+        let user = identities::get(&t.app.platform.db, persona.id).await.unwrap().unwrap();
         emails.push(user.email);
     }
     let lines: Vec<String> = emails
@@ -179,7 +179,7 @@ api_test!(nobody_overrides_himself_or_somebody_above_him, |t| async move {
     let done = confirmed(&t, &d, "users", &preview, true).await;
     assert_eq!(outcomes(&done), ["skipped error", "updated", "skipped error", "updated"]);
     for (persona, is_changed) in [(&d, false), (&backoffice, true), (&boss, false), (&peer, true)] {
-        let user = identities::get(&t.app.db, persona.id).await.unwrap().unwrap();
+        let user = identities::get(&t.app.platform.db, persona.id).await.unwrap().unwrap();
         assert_eq!(user.name == "Altro nome", is_changed);
     }
     let preview = validated(&t, &t.user(tree.distributor, &["backoffice"]).await, "users", &lines[..1]).await;
@@ -321,8 +321,12 @@ api_test!(addresses_of_deleted_users_are_archived, |t| async move {
 api_test!(nobody_is_imported_into_the_owner_organization, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
-    let name =
-        bailiwick_store::organizations::get(&t.app.db, tree.owner).await.unwrap().unwrap().details.name;
+    let name = bailiwick_store::organizations::get(&t.app.platform.db, tree.owner)
+        .await
+        .unwrap()
+        .unwrap()
+        .details
+        .name;
     let preview = validated(&t, &owner, "users", &[&format!("x@example.org,X,,{name},Reader")]).await;
     assert_eq!(told(&preview), [format!("error: company_name not_found [{name}]")]);
 });

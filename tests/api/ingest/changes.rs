@@ -15,21 +15,21 @@ pub(crate) fn firewall(version: &str, servers: &[&str]) -> String {
 async fn process(t: &Test, s: &Seeded, body: impl Into<Vec<u8>>) {
     t.advance(Duration::from_secs(1));
     send(t, s, body).await.expect(202);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
 }
 
 /// `previous id, current id, kind, severity, path` of all differences of a system.
 async fn diffs(t: &Test, id: SystemId) -> Vec<(i64, i64, i64, i64, String)> {
     let text = "SELECT previous_id, current_id, kind, severity, field_path FROM inventory_diffs \
         WHERE system_id = ? ORDER BY id";
-    Q::new(text).bind(id).all(&t.app.db).await.unwrap()
+    Q::new(text).bind(id).all(&t.app.platform.db).await.unwrap()
 }
 
 /// `id, has changes, change count, processed` of all records of a system.
 async fn records(t: &Test, id: SystemId) -> Vec<(i64, bool, i64, bool)> {
     let text = "SELECT id, has_changes, change_count, [[processed_at IS NOT NULL||\
         CAST(processed_at IS NOT NULL AS BOOLEAN)]] FROM inventory_records WHERE system_id = ? ORDER BY id";
-    Q::new(text).bind(id).all(&t.app.db).await.unwrap()
+    Q::new(text).bind(id).all(&t.app.platform.db).await.unwrap()
 }
 
 // Proves spec: guarantees#systems 24.
@@ -56,13 +56,13 @@ api_test!(all_in_one_claim, |t| async move {
     let tree = t.tree().await;
     let (owner, s, other) = (t.owner().await, t.system(tree.customer).await, t.system(tree.customer).await);
     let (a, b) = (firewall("8.1.0", &["wg1"]), firewall("8.2.0", &["wg1"]));
-    let turn = t.app.ingest().hold_worker().await;
+    let turn = t.app.fleet.ingest().hold_worker().await;
     for body in [&a, &b, &b, &a] {
         send(&t, &s, body.as_str()).await.expect(202);
         send(&t, &other, body.as_str()).await.expect(202);
     }
     drop(turn);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     for id in [s.id, other.id] {
         let ids: Vec<i64> = records(&t, id).await.into_iter().map(|record| record.0).collect();
         assert_eq!(ids.len(), 3);
@@ -101,19 +101,21 @@ api_test!(a_text_that_is_there_already_is_not_stored_again, |t| async move {
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     let (a, b) = (firewall("8.1.0", &["wg1"]), firewall("8.2.0", &["wg1"]));
     process(&t, &s, a.as_str()).await;
-    let turn = t.app.ingest().hold_worker().await;
+    let turn = t.app.fleet.ingest().hold_worker().await;
     for body in [&a, &b, &a] {
         send(&t, &s, body.as_str()).await.expect(202);
     }
     // Both entries with the text of the latest record only name it, the second one although another waits before it.
     let latest = records(&t, s.id).await[0].0;
-    let queued: Vec<(Option<i64>, Vec<u8>)> =
-        Q::new("SELECT same_as, body FROM inventory_queue ORDER BY id").all(&t.app.db).await.unwrap();
+    let queued: Vec<(Option<i64>, Vec<u8>)> = Q::new("SELECT same_as, body FROM inventory_queue ORDER BY id")
+        .all(&t.app.platform.db)
+        .await
+        .unwrap();
     let named: Vec<(Option<i64>, bool)> =
         queued.iter().map(|(same, body)| (*same, body.is_empty())).collect();
     assert_eq!(named, [(Some(latest), true), (None, false), (Some(latest), true)]);
     drop(turn);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     assert_eq!(records(&t, s.id).await.len(), 3);
     assert_eq!(diffs(&t, s.id).await.len(), 2);
     let path = format!("/api/systems/{}/inventory/latest", s.id);
@@ -125,7 +127,7 @@ api_test!(a_text_that_is_there_already_is_not_stored_again, |t| async move {
 async fn alerts(t: &Test, id: SystemId) -> Vec<(bool, String, String)> {
     let text = "SELECT [[resolved_at IS NOT NULL||CAST(resolved_at IS NOT NULL AS BOOLEAN)]], message, field_path \
         FROM inventory_alerts WHERE system_id = ? ORDER BY id";
-    Q::new(text).bind(id).all(&t.app.db).await.unwrap()
+    Q::new(text).bind(id).all(&t.app.platform.db).await.unwrap()
 }
 
 // Proves spec: guarantees#systems 35.
@@ -153,7 +155,7 @@ async fn refuse_13_bytes(t: &Test) {
         'BEGIN IF NEW.data_size = 13 THEN RAISE EXCEPTION ''refused''; END IF; RETURN NEW; END'||SELECT 1]]";
     let trigger = "CREATE TRIGGER refuse BEFORE INSERT ON inventory_records [[FOR EACH ROW EXECUTE FUNCTION refuse()||\
         WHEN NEW.data_size = 13 BEGIN SELECT RAISE(ABORT, 'refused'); END]]";
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new(function).run(&mut tx).await.unwrap();
     Q::new(trigger).run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
@@ -166,7 +168,7 @@ api_test!(a_document_that_cannot_be_stored_harms_no_other, |t| async move {
     let systems =
         [t.system(tree.customer).await, t.system(tree.customer).await, t.system(tree.other_customer).await];
     refuse_13_bytes(&t).await;
-    let turn = t.app.ingest().hold_worker().await;
+    let turn = t.app.fleet.ingest().hold_worker().await;
     for (n, s) in systems.iter().enumerate() {
         send(&t, s, firewall("8.1.0", &[])).await.expect(202);
         if n == 1 {
@@ -175,7 +177,7 @@ api_test!(a_document_that_cannot_be_stored_harms_no_other, |t| async move {
         send(&t, s, firewall("8.2.0", &[])).await.expect(202);
     }
     drop(turn);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     for (s, version) in systems.iter().zip(["8.2.0", "8.1.0", "8.2.0"]) {
         assert_eq!(system(&t, &owner, s.id).await["version"], version, "what is before the bad one is done");
     }
@@ -183,16 +185,16 @@ api_test!(a_document_that_cannot_be_stored_harms_no_other, |t| async move {
     // The error is kept; after three attempts the bad one is put aside and the one behind it goes on.
     let waiting: Vec<(i64, String)> =
         Q::new("SELECT attempts, error FROM inventory_queue WHERE error IS NOT NULL")
-            .all(&t.app.db)
+            .all(&t.app.platform.db)
             .await
             .unwrap();
     assert!(waiting.len() == 1 && waiting[0].0 == 1 && waiting[0].1.contains("refused"), "{waiting:?}");
     for _ in 0..2 {
         t.advance(Duration::from_secs(10));
-        inventory::run_until_idle(&t.app).await.unwrap();
+        inventory::run_until_idle(&t.app.fleet).await.unwrap();
     }
     assert_eq!(system(&t, &owner, systems[1].id).await["version"], "8.2.0");
-    let aside = inventory::quarantined(&t.app, 0).await.unwrap();
+    let aside = inventory::quarantined(&t.app.fleet, 0).await.unwrap();
     assert_eq!(aside.len(), 1);
     assert_eq!((aside[0].system_key.as_str(), aside[0].data_size), (systems[1].key.as_str(), 13));
     assert!(aside[0].error.contains("refused"), "{aside:?}");
@@ -201,27 +203,27 @@ api_test!(a_document_that_cannot_be_stored_harms_no_other, |t| async move {
 api_test!(what_was_put_aside_can_be_replayed, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
-    let turn = t.app.ingest().hold_worker().await;
+    let turn = t.app.fleet.ingest().hold_worker().await;
     for version in ["8.1.0", "8.2.0"] {
         send(&t, &s, firewall(version, &[])).await.expect(202);
     }
-    let now = t.app.now();
+    let now = t.app.platform.now();
     let aside =
         "UPDATE inventory_queue SET quarantined_at = ?, attempts = 3, error = 'a fault of the service'";
     change(&t, Q::new(aside).bind(now)).await;
     drop(turn);
-    assert_eq!(inventory::run_until_idle(&t.app).await.unwrap(), 0);
-    let entries = inventory::quarantined(&t.app, 0).await.unwrap();
+    assert_eq!(inventory::run_until_idle(&t.app.fleet).await.unwrap(), 0);
+    let entries = inventory::quarantined(&t.app.fleet, 0).await.unwrap();
     assert_eq!(entries.len(), 2);
-    assert_eq!(inventory::quarantined(&t.app, entries[0].id).await.unwrap(), entries[1..]);
-    assert_eq!(inventory::replay(&t.app, Some(entries[1].id + 1)).await.unwrap(), 0);
-    assert_eq!(inventory::replay(&t.app, Some(entries[0].id)).await.unwrap(), 1);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    assert_eq!(inventory::quarantined(&t.app.fleet, entries[0].id).await.unwrap(), entries[1..]);
+    assert_eq!(inventory::replay(&t.app.fleet, Some(entries[1].id + 1)).await.unwrap(), 0);
+    assert_eq!(inventory::replay(&t.app.fleet, Some(entries[0].id)).await.unwrap(), 1);
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     assert_eq!(system(&t, &owner, s.id).await["version"], "8.1.0");
-    assert_eq!(inventory::replay(&t.app, None).await.unwrap(), 1);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    assert_eq!(inventory::replay(&t.app.fleet, None).await.unwrap(), 1);
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     assert_eq!(system(&t, &owner, s.id).await["version"], "8.2.0");
-    assert_eq!(inventory::replay(&t.app, None).await.unwrap(), 0);
+    assert_eq!(inventory::replay(&t.app.fleet, None).await.unwrap(), 0);
     assert_eq!(count(&t, "inventory_queue").await, 0);
 });
 
@@ -244,7 +246,7 @@ api_test!(processes_share_the_work, |t| async move {
     };
     let working = async |on: &Test| {
         while count(&t, "inventory_records").await < 48 {
-            inventory::run_until_idle(&on.app).await.unwrap();
+            inventory::run_until_idle(&on.app.fleet).await.unwrap();
         }
     };
     tokio::join!(sending, working(&t), working(other));

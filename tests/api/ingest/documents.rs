@@ -41,13 +41,13 @@ api_test!(the_samples_fill_the_system, |t| async move {
         let nothing = latest(&t, &owner, s.id).await.expect_message(200, "no inventory available");
         assert_eq!(nothing.data(), Value::Null);
         t.advance(Duration::from_secs(1));
-        let receipt = t.app.now();
+        let receipt = t.app.platform.now();
         let reply = send(&t, &s, sample).await;
         let data = reply.expect_message(202, "Inventory received and queued for processing").data();
         let expected = json!({"system_id": s.id, "system_key": s.key, "timestamp": receipt, "data_size": size,
             "queue_status": "queued", "message": "Your inventory data has been received and will be processed shortly"});
         assert_eq!(data, expected);
-        inventory::run_until_idle(&t.app).await.unwrap();
+        inventory::run_until_idle(&t.app.fleet).await.unwrap();
         let shown = system(&t, &owner, s.id).await;
         let found =
             ["type", "version", "fqdn", "ipv4_address", "ipv6_address"].map(|k| shown[k].as_str().unwrap());
@@ -76,13 +76,13 @@ api_test!(a_document_again_moves_only_times, |t| async move {
     for body in [r#"{"a":1}"#, r#"{ "a": 1 }"#, r#"{"b":1}"#, r#"{"a":1}"#] {
         t.advance(Duration::from_secs(60));
         send(&t, &s, body).await.expect(202);
-        inventory::run_until_idle(&t.app).await.unwrap();
+        inventory::run_until_idle(&t.app.fleet).await.unwrap();
         let record = latest(&t, &owner, s.id).await.expect(200).data();
-        assert_eq!(record["timestamp"], json!(t.app.now()));
+        assert_eq!(record["timestamp"], json!(t.app.platform.now()));
         assert!(record["processed_at"].is_string());
         ids.push(record["id"].as_i64().unwrap());
         let shown = system(&t, &owner, s.id).await;
-        assert_eq!(shown["last_inventory"], json!(t.app.now()));
+        assert_eq!(shown["last_inventory"], json!(t.app.platform.now()));
         updated.push(shown["updated_at"].clone());
     }
     // Rule 24: A, A again, B, A.
@@ -95,7 +95,7 @@ api_test!(a_document_again_moves_only_times, |t| async move {
 api_test!(a_system_changes_only_where_the_document_says_something_new, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
-    let before = t.app.now();
+    let before = t.app.platform.now();
     let mut expected_update = before;
     for (body, version, fqdn, moves) in [
         (
@@ -116,9 +116,9 @@ api_test!(a_system_changes_only_where_the_document_says_something_new, |t| async
     ] {
         t.advance(Duration::from_secs(60));
         send(&t, &s, body).await.expect(202);
-        inventory::run_until_idle(&t.app).await.unwrap();
+        inventory::run_until_idle(&t.app.fleet).await.unwrap();
         if moves {
-            expected_update = t.app.now();
+            expected_update = t.app.platform.now();
         }
         let shown = system(&t, &owner, s.id).await;
         assert_eq!((&shown["version"], &shown["fqdn"]), (&json!(version), &json!(fqdn)));
@@ -134,7 +134,7 @@ api_test!(values_survive_exactly, |t| async move {
     let body = "{\"z\":1.0,\"big\":12345678901234567890123,\"e\":1e400,\"n\":\"a\\u0000b\",\"z\":-0,\"s\":\"\\ud800\",\
         \"deep\":[[[[]]]],\"installation\":\"nethserver\",\"facts\":{\"modules\":[{\"certification_level\":\"x\"}]}}";
     send(&t, &s, body).await.expect(202);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     let text = latest(&t, &owner, s.id).await.expect(200).text();
     let stored = "\"data\":{\"big\":12345678901234567890123,\"deep\":[[[[]]]],\"e\":1e400,\
         \"facts\":{\"modules\":[{\"certification_level\":\"x\"}]},\"installation\":\"nethserver\",\
@@ -247,7 +247,7 @@ api_test!(
             if reply.status == 404 { None } else { Some(reply.expect(200).data()["id"].clone()) }
         };
         send(&t, &s, of_modules(0..10)).await.expect(202);
-        inventory::run_until_idle(&t.app).await.unwrap();
+        inventory::run_until_idle(&t.app.fleet).await.unwrap();
         let noted = id("m3").await.unwrap();
         let owner = t.owner().await;
         let path = format!("/api/applications/{}", noted.as_str().unwrap());
@@ -257,18 +257,18 @@ api_test!(
             send(&t, &s, of_modules(round * 10..round * 10 + 9)).await.expect(202);
             // Several documents at once, too.
             if round % 3 == 0 {
-                inventory::run_until_idle(&t.app).await.unwrap();
+                inventory::run_until_idle(&t.app.fleet).await.unwrap();
             }
         }
         t.advance(Duration::from_secs(60));
         send(&t, &s, of_modules(1000..1009)).await.expect(202);
-        inventory::run_until_idle(&t.app).await.unwrap();
+        inventory::run_until_idle(&t.app.fleet).await.unwrap();
         let rows = count(&t, "applications").await;
         assert!(rows <= 20, "{rows} applications");
         assert_eq!((id("m1000").await.is_some(), id("m390").await.is_some()), (true, false));
         // One with notes goes last.
         send(&t, &s, of_modules(3..4)).await.expect(202);
-        inventory::run_until_idle(&t.app).await.unwrap();
+        inventory::run_until_idle(&t.app.fleet).await.unwrap();
         assert_eq!(id("m3").await, Some(noted));
         assert_eq!(count(&t, "applications").await, 10);
     }
@@ -304,7 +304,7 @@ fn axum_body(chunks: Vec<Result<Vec<u8>, std::io::Error>>) -> axum::body::Body {
 
 /// A queue entry with a body that is no stored document, so that no worker can do anything with it.
 async fn poison(t: &Test, id: SystemId) {
-    let now = t.app.now();
+    let now = t.app.platform.now();
     let insert = "INSERT INTO inventory_queue (system_id, received_at, data_hash, data_size, body, next_at) \
          VALUES (?, ?, 'x', 10, ?, ?)";
     change(t, Q::new(insert).bind(id).bind(now).bind(vec![1_u8, 2, 3]).bind(now)).await;
@@ -317,7 +317,7 @@ api_test!(a_document_that_cannot_be_used_is_put_aside, |t| async move {
     poison(&t, s.id).await;
     send(&t, &s, NS8).await.expect(202);
     send(&t, &other, NSEC).await.expect(202);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     // Rule 21: the other system is not affected; this one's next document waits its turn.
     assert_eq!(system(&t, &owner, other.id).await["type"], "nsec");
     assert_eq!(system(&t, &owner, s.id).await["type"], Value::Null);
@@ -325,19 +325,19 @@ api_test!(a_document_that_cannot_be_used_is_put_aside, |t| async move {
     for (attempt, delay) in [(1, 5), (2, 10)] {
         let row: (i64, String) =
             Q::new("SELECT attempts, error FROM inventory_queue WHERE error IS NOT NULL")
-                .one(&t.app.db)
+                .one(&t.app.platform.db)
                 .await
                 .unwrap();
         assert!(row.0 == attempt && !row.1.is_empty(), "{row:?}");
         t.advance(Duration::from_secs(delay - 1));
-        assert_eq!(inventory::run_until_idle(&t.app).await.unwrap(), 0);
+        assert_eq!(inventory::run_until_idle(&t.app.fleet).await.unwrap(), 0);
         t.advance(Duration::from_secs(1));
-        inventory::run_until_idle(&t.app).await.unwrap();
+        inventory::run_until_idle(&t.app.fleet).await.unwrap();
     }
     assert_eq!(system(&t, &owner, s.id).await["type"], "ns8");
     let (attempts, body): (i64, Vec<u8>) =
         Q::new("SELECT attempts, body FROM inventory_queue WHERE quarantined_at IS NOT NULL")
-            .one(&t.app.db)
+            .one(&t.app.platform.db)
             .await
             .unwrap();
     assert_eq!((attempts, body, count(&t, "inventory_queue").await), (3, vec![1, 2, 3], 1));
@@ -354,14 +354,14 @@ api_test!(documents_of_a_system_stay_in_order, |t| async move {
         a.expect(202);
         b.expect(202);
     }
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     assert_eq!(system(&t, &owner, s.id).await["fqdn"], "n9.example");
     assert_eq!(system(&t, &owner, other.id).await["fqdn"], "n109.example");
     assert_eq!(count(&t, "inventory_records").await, 20);
     let unsorted: Vec<(i64,)> =
         Q::new("SELECT id FROM inventory_records WHERE system_id = ? ORDER BY timestamp, id")
             .bind(s.id)
-            .all(&t.app.db)
+            .all(&t.app.platform.db)
             .await
             .unwrap();
     assert!(unsorted.is_sorted());
@@ -371,11 +371,11 @@ api_test!(a_deleted_system_has_no_use_for_its_document, |t| async move {
     let tree = t.tree().await;
     let s = t.system(tree.customer).await;
     // Kept from the worker until the system is gone.
-    let turn = t.app.ingest().hold_worker().await;
+    let turn = t.app.fleet.ingest().hold_worker().await;
     send(&t, &s, NS8).await.expect(202);
     t.delete_system(s.id).await;
     drop(turn);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     assert_eq!((count(&t, "inventory_queue").await, count(&t, "inventory_records").await), (0, 0));
 });
 
@@ -383,21 +383,21 @@ api_test!(a_deleted_system_has_no_use_for_its_document, |t| async move {
 api_test!(an_entry_of_a_dead_worker_is_taken_over, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
-    let turn = t.app.ingest().hold_worker().await;
+    let turn = t.app.fleet.ingest().hold_worker().await;
     send(&t, &s, NS8).await.expect(202);
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     // As long as that of a worker: a much longer one would be taken for that of a clock that was set back.
     let lease = Duration::from_secs(30);
-    let claimed = bailiwick_store::inventory::claim(&mut tx, t.app.now(), lease, 10).await.unwrap();
+    let claimed = bailiwick_store::inventory::claim(&mut tx, t.app.platform.now(), lease, 10).await.unwrap();
     tx.commit().await.unwrap();
     assert_eq!(claimed.len(), 1);
     drop(turn);
-    assert_eq!(inventory::run_until_idle(&t.app).await.unwrap(), 0);
+    assert_eq!(inventory::run_until_idle(&t.app.fleet).await.unwrap(), 0);
     t.advance(lease);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     assert_eq!(system(&t, &owner, s.id).await["type"], "ns8");
     // Had the first worker lived after all, it would find its lease gone.
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     assert!(!bailiwick_store::inventory::hold(&mut tx, &claimed[0]).await.unwrap());
     assert_eq!(count(&t, "inventory_records").await, 1);
 });
@@ -405,11 +405,12 @@ api_test!(an_entry_of_a_dead_worker_is_taken_over, |t| async move {
 api_test!(two_workers_never_share_a_system, |t| async move {
     let tree = t.tree().await;
     let (s, other) = (t.system(tree.customer).await, t.system(tree.customer).await);
-    let turn = t.app.ingest().hold_worker().await;
+    let turn = t.app.fleet.ingest().hold_worker().await;
     let claim = async |limit| {
-        let mut tx = t.app.db.begin().await.unwrap();
+        let mut tx = t.app.platform.db.begin().await.unwrap();
         let lease = Duration::from_secs(120);
-        let claimed = bailiwick_store::inventory::claim(&mut tx, t.app.now(), lease, limit).await.unwrap();
+        let claimed =
+            bailiwick_store::inventory::claim(&mut tx, t.app.platform.now(), lease, limit).await.unwrap();
         tx.commit().await.unwrap();
         claimed.into_iter().map(|c| c.system_id).collect::<Vec<_>>()
     };
@@ -423,7 +424,7 @@ api_test!(two_workers_never_share_a_system, |t| async move {
     assert_eq!(claim(2).await, []);
     t.advance(Duration::from_secs(120));
     drop(turn);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     assert_eq!((count(&t, "inventory_queue").await, count(&t, "inventory_records").await), (0, 4));
     assert_eq!(latest(&t, &t.owner().await, s.id).await.expect(200).data()["data"], json!({"n": 2}));
 });
@@ -443,14 +444,15 @@ api_test!(a_document_does_not_wait_for_the_worker_that_writes_its_system, |t| as
     let meanwhile = async {
         const WAITING: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() \
              AND wait_event_type = 'Lock' AND starts_with(query, 'SELECT n FROM auth_epoch')";
-        eventually("the worker waits", async || Q::new(WAITING).count(&t.app.db).await.unwrap() > 0).await;
+        eventually("the worker waits", async || Q::new(WAITING).count(&t.app.platform.db).await.unwrap() > 0)
+            .await;
         let reply = send(&t, &s, named("b.example.org")).await;
         tx.commit().await.unwrap();
         reply.expect(202);
     };
-    let (worked, ()) = tokio::join!(inventory::run_until_idle(&t.app), meanwhile);
+    let (worked, ()) = tokio::join!(inventory::run_until_idle(&t.app.fleet), meanwhile);
     worked.unwrap();
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     let owner = t.owner().await;
     assert_eq!(system(&t, &owner, s.id).await["fqdn"], "b.example.org");
 });

@@ -14,7 +14,7 @@ async fn data(t: &Test, who: &Persona, id: SystemId, rest: &str) -> Value {
 async fn process(t: &Test, s: &Seeded, document: &Value) {
     t.advance(Duration::from_secs(1));
     send(t, s, document.to_string()).await.expect(202);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
 }
 
 /// A cluster with two nodes; each call passes its differences.
@@ -98,7 +98,7 @@ api_test!(without_any_inventory, |t| async move {
 api_test!(the_history_newest_first, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
-    let start = t.app.now();
+    let start = t.app.platform.now();
     three_records(&t, &s).await;
     let history = data(&t, &owner, s.id, "").await;
     let records = history["records"].as_array().unwrap();
@@ -175,7 +175,7 @@ api_test!(who_may_not_read_the_system_sees_nothing_of_its_inventory, |t| async m
     t.delete(&format!("/api/systems/{}", deleted.id)).bearer(&owner.token).send().await.expect(200);
     for rest in ["", "/latest", "/changes", "/changes/latest", "/diffs", "/diffs/latest", "/timeline", "/x"] {
         let foreign = get(&t, &stranger, s.id, rest).await.expect_message(404, "system not found");
-        let absent = get(&t, &stranger, SystemId(t.app.fresh()), rest).await.expect(404);
+        let absent = get(&t, &stranger, SystemId(t.app.platform.fresh()), rest).await.expect(404);
         assert_eq!(foreign.body, absent.body, "{rest}");
         get(&t, &owner, deleted.id, rest).await.expect_message(404, "system not found");
         let malformed = t.get(&format!("/api/systems/nonsense/inventory{rest}")).bearer(&owner.token);
@@ -225,7 +225,7 @@ api_test!(large_integers_over_the_wire, |t| async move {
     for number in ["9007199254740993", "9007199254740992", "1e400", "12345678901234567890123"] {
         t.advance(Duration::from_secs(1));
         send(&t, &s, format!("{{\"n\":{number}}}")).await.expect(202);
-        inventory::run_until_idle(&t.app).await.unwrap();
+        inventory::run_until_idle(&t.app.fleet).await.unwrap();
     }
     let text = get(&t, &owner, s.id, "/diffs").await.expect(200).text();
     for (previous, current) in [
@@ -244,7 +244,7 @@ api_test!(large_integers_over_the_wire, |t| async move {
 api_test!(filters_of_differences, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
-    let start = t.app.now();
+    let start = t.app.platform.now();
     three_records(&t, &s).await;
     let records = ids(&data(&t, &owner, s.id, "?fields=meta").await["records"]);
     let (added, renamed) = ("facts.modules.New1", "facts.cluster.ui_name");
@@ -327,7 +327,7 @@ api_test!(summaries_and_alerts, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     process(&t, &s, &cluster(|_| ())).await;
-    let first = t.app.now();
+    let first = t.app.platform.now();
     let nothing = json!({"system_id": s.id, "total_changes": 0, "recent_changes": 0, "last_inventory_time": first,
         "has_critical_changes": false, "has_alerts": false, "changes_by_category": {}, "changes_by_severity": {}});
     for path in ["/changes", "/changes/latest"] {
@@ -347,7 +347,7 @@ api_test!(summaries_and_alerts, |t| async move {
         }),
     )
     .await;
-    let at = t.app.now();
+    let at = t.app.platform.now();
     let changes = get(&t, &owner, s.id, "/changes").await;
     let changes = changes.expect_message(200, "changes summary retrieved successfully").data();
     assert_eq!(
@@ -402,11 +402,11 @@ api_test!(the_timeline_adds_up_and_shows_what_is_thinned_out, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     process(&t, &s, &cluster(|_| ())).await;
-    let first = t.app.now().rfc3339(0)[..10].to_owned();
+    let first = t.app.platform.now().rfc3339(0)[..10].to_owned();
     let day = Duration::from_secs(24 * 3600);
     t.advance(day);
     process(&t, &s, &cluster(|facts| facts["modules"][0]["version"] = "1.1.0".into())).await;
-    let second = t.app.now().rfc3339(0)[..10].to_owned();
+    let second = t.app.platform.now().rfc3339(0)[..10].to_owned();
     process(
         &t,
         &s,
@@ -427,7 +427,7 @@ api_test!(the_timeline_adds_up_and_shows_what_is_thinned_out, |t| async move {
         }),
     )
     .await;
-    let third = t.app.now().rfc3339(0)[..10].to_owned();
+    let third = t.app.platform.now().rfc3339(0)[..10].to_owned();
     let owner = if first == third { owner } else { t.owner().await };
     let mut records = ids(&data(&t, &owner, s.id, "?fields=meta").await["records"]);
     records.reverse();

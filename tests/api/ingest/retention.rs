@@ -22,7 +22,7 @@ const NOTHING: RetentionReport = RetentionReport {
 
 async fn process(t: &Test, s: &Seeded, body: impl Into<Vec<u8>>) {
     send(t, s, body).await.expect(202);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
 }
 
 /// Every second document has little in common with the one before it.
@@ -42,14 +42,14 @@ fn document(n: u64) -> String {
 /// Id and creation of a system's records.
 async fn created(t: &Test, id: SystemId) -> Vec<(i64, Ts)> {
     let text = "SELECT id, created_at FROM inventory_records WHERE system_id = ? ORDER BY id";
-    let rows: Vec<(i64, TsCodec)> = Q::new(text).bind(id).all(&t.app.db).await.unwrap();
+    let rows: Vec<(i64, TsCodec)> = Q::new(text).bind(id).all(&t.app.platform.db).await.unwrap();
     rows.into_iter().map(|(id, at)| (id, at.0)).collect()
 }
 
 /// The references of all differences of a system.
 async fn references(t: &Test, id: SystemId) -> Vec<(Option<i64>, Option<i64>)> {
     let text = "SELECT previous_id, current_id FROM inventory_diffs WHERE system_id = ? ORDER BY id";
-    Q::new(text).bind(id).all(&t.app.db).await.unwrap()
+    Q::new(text).bind(id).all(&t.app.platform.db).await.unwrap()
 }
 
 async fn read(t: &Test, who: &Persona, id: SystemId, rest: &str) -> Value {
@@ -76,7 +76,7 @@ api_test!(records_are_thinned_and_what_stays_is_whole, |t| async move {
     let bases = count(&t, "inventory_bases").await;
     assert!(all.len() == 60 && before.len() >= 59 && bases >= 25, "{bases}");
     // The oldest, everything of seven days, and the newest of each day before.
-    let border = t.app.now().minus(7 * DAY);
+    let border = t.app.platform.now().minus(7 * DAY);
     let of_days: BTreeMap<String, i64> =
         all.iter().filter(|r| r.1 < border).map(|r| (r.1.rfc3339(0)[..10].to_owned(), r.0)).collect();
     let stays = |(id, at): &(i64, Ts)| {
@@ -152,19 +152,19 @@ api_test!(a_text_that_a_waiting_document_shares_is_not_thinned_out, |t| async mo
     process(&t, &s, texts[0].as_str()).await;
     process(&t, &s, texts[1].as_str()).await;
     // The same text again, put aside for a fault of the service.
-    let turn = t.app.ingest().hold_worker().await;
+    let turn = t.app.fleet.ingest().hold_worker().await;
     send(&t, &s, texts[1].as_str()).await.expect(202);
     let aside =
         Q::new("UPDATE inventory_queue SET quarantined_at = ?, attempts = 3 WHERE same_as IS NOT NULL");
-    change(&t, aside.bind(t.app.now())).await;
+    change(&t, aside.bind(t.app.platform.now())).await;
     drop(turn);
     process(&t, &s, texts[2].as_str()).await;
     t.advance(9 * DAY);
     process(&t, &s, texts[3].as_str()).await;
     assert_eq!(retention::dry_run(&t.app).await.unwrap(), NOTHING);
     assert_eq!(run(&t).await, NOTHING);
-    assert_eq!(inventory::replay(&t.app, None).await.unwrap(), 1);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    assert_eq!(inventory::replay(&t.app.fleet, None).await.unwrap(), 1);
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     let owner = t.owner().await;
     let latest = read(&t, &owner, s.id, "/latest").await;
     assert_eq!(latest["data"], serde_json::from_str::<Value>(&texts[1]).unwrap());
@@ -183,7 +183,7 @@ api_test!(alerts_end_after_thirty_days_and_go_thirty_days_later, |t| async move 
         process(&t, &away, firewall("8.1.0", servers)).await;
     }
     let of_alerts = |figures| RetentionReport { records: 0, ..figures };
-    let raised = t.app.now();
+    let raised = t.app.platform.now();
     let has_alerts = async |s: &Seeded| {
         let owner = t.owner().await;
         let mut said = Vec::new();
@@ -206,8 +206,10 @@ api_test!(alerts_end_after_thirty_days_and_go_thirty_days_later, |t| async move 
     t.advance(HOUR);
     assert_eq!(of_alerts(run(&t).await), expected);
     assert_eq!(has_alerts(&away).await, [false, false]);
-    let ends: Vec<(TsCodec,)> =
-        Q::new("SELECT resolved_at FROM inventory_alerts ORDER BY resolved_at").all(&t.app.db).await.unwrap();
+    let ends: Vec<(TsCodec,)> = Q::new("SELECT resolved_at FROM inventory_alerts ORDER BY resolved_at")
+        .all(&t.app.platform.db)
+        .await
+        .unwrap();
     let ends: Vec<Ts> = ends.into_iter().map(|row| row.0.0).collect();
     assert_eq!(ends, [raised.plus(DAY), raised.plus(30 * DAY)]);
     // Each thirty days after its end, not a moment before.
@@ -237,11 +239,11 @@ api_test!(a_service_that_was_away_for_long_removes_everything_at_once, |t| async
 api_test!(documents_put_aside_go_after_thirty_days, |t| async move {
     let tree = t.tree().await;
     let s = t.system(tree.customer).await;
-    let turn = t.app.ingest().hold_worker().await;
+    let turn = t.app.fleet.ingest().hold_worker().await;
     for version in ["8.1.0", "8.2.0", "8.3.0"] {
         send(&t, &s, firewall(version, &[])).await.expect(202);
     }
-    let now = t.app.now();
+    let now = t.app.platform.now();
     let aside = "UPDATE inventory_queue SET quarantined_at = ? WHERE id = (SELECT MIN(id) FROM inventory_queue \
         WHERE quarantined_at IS NULL)";
     change(&t, Q::new(aside).bind(now)).await;
@@ -259,7 +261,7 @@ api_test!(documents_put_aside_go_after_thirty_days, |t| async move {
     t.advance(60 * DAY);
     assert_eq!(run(&t).await, NOTHING);
     drop(turn);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     assert_eq!((count(&t, "inventory_queue").await, count(&t, "inventory_records").await), (0, 1));
 });
 
@@ -278,9 +280,9 @@ api_test!(one_process_of_all_does_it, |t| async move {
         t.advance(HOUR);
     }
     // One that has died leaves the work to the others when its lease has ended.
-    let (now, dead) = (t.app.now(), uuid::Uuid::from_u128(7));
+    let (now, dead) = (t.app.platform.now(), uuid::Uuid::from_u128(7));
     let until = now.plus(Duration::from_secs(300));
-    assert!(bailiwick_store::leases::take(&t.app.db, "retention", dead, now, until).await.unwrap());
+    assert!(bailiwick_store::leases::take(&t.app.platform.db, "retention", dead, now, until).await.unwrap());
     assert_eq!(retention::run_if_due(&t.app).await.unwrap(), None);
     assert_eq!(retention::run(&t.app).await.unwrap(), None);
     t.advance(Duration::from_secs(300));
@@ -294,7 +296,7 @@ api_test!(a_run_that_is_cut_off_is_done_again, |t| async move {
         process(&t, &s, firewall(&format!("8.{n}.0"), &[])).await;
     }
     t.advance(8 * DAY);
-    t.app.stop.cancel();
+    t.app.platform.stop.cancel();
     assert_eq!(retention::run_if_due(&t.app).await.unwrap(), None, "the process is to end");
     assert_eq!(count(&t, "leases WHERE name = 'retention'").await, 0, "nobody waits for it");
     assert_eq!(created(&t, s.id).await.len(), 4);

@@ -23,7 +23,7 @@ async fn stored_bytes(t: &Test) -> i64 {
          pragma_page_size s]]",
         TABLES.join("', '")
     );
-    Q::new(&text).one::<(i64,)>(&t.app.db).await.unwrap().0
+    Q::new(&text).one::<(i64,)>(&t.app.platform.db).await.unwrap().0
 }
 
 /// The sample after that many reports: counters move with every one, versions and users now and then.
@@ -64,7 +64,7 @@ api_test!(
         let s = t.system(tree.customer).await;
         let one_more = async || {
             send(&t, &s, NS8).await.expect(202);
-            inventory::run_until_idle(&t.app).await.unwrap();
+            inventory::run_until_idle(&t.app.fleet).await.unwrap();
         };
         for _ in 0..4 {
             one_more().await;
@@ -88,7 +88,7 @@ api_test!(
         let s = t.system(tree.customer).await;
         let one_more = async |n| {
             send(&t, &s, report(n)).await.expect(202);
-            inventory::run_until_idle(&t.app).await.unwrap();
+            inventory::run_until_idle(&t.app.fleet).await.unwrap();
         };
         one_more(0).await;
         let before = stored_bytes(&t).await;
@@ -98,13 +98,15 @@ api_test!(
         }
         let each = (stored_bytes(&t).await - before) / MORE;
         let (size,): (i64,) =
-            Q::new("SELECT MIN(data_size) FROM inventory_records").one(&t.app.db).await.unwrap();
+            Q::new("SELECT MIN(data_size) FROM inventory_records").one(&t.app.platform.db).await.unwrap();
         assert_eq!(count(&t, "inventory_records").await, MORE + 1);
         assert!(count(&t, "inventory_diffs").await >= MORE, "some change matters");
         assert!(each * 100 <= size * 15, "{each} bytes each, of {size}");
         // Every text is still as it was received.
-        let found: Vec<(i64, String)> =
-            Q::new("SELECT id, data_hash FROM inventory_records ORDER BY id").all(&t.app.db).await.unwrap();
+        let found: Vec<(i64, String)> = Q::new("SELECT id, data_hash FROM inventory_records ORDER BY id")
+            .all(&t.app.platform.db)
+            .await
+            .unwrap();
         let hashes: std::collections::HashSet<&String> = found.iter().map(|record| &record.1).collect();
         assert_eq!(hashes.len(), found.len());
     }

@@ -47,7 +47,7 @@ api_test!(
     },
     |t| async move {
         let user = t.owner().await;
-        let session = bailiwick_identity::auth::issue_token(&t.app, user.id).await.unwrap();
+        let session = bailiwick_identity::auth::issue_token(&t.app.identity, user.id).await.unwrap();
         let all = three(t).await;
         let refresh = async |t: &Test, token: &str| {
             t.post("/api/auth/refresh").json(json!({"refresh_token": token})).send().await

@@ -163,10 +163,10 @@ logto_test!(an_account_somebody_else_holds_is_left_to_him, |t, l| async move {
         format!("account{}", last.trim_start_matches("account").parse::<u32>().unwrap() + 1)
     });
     let issuer = l.settings().issuer.url;
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let of: UserId = holder.parse().unwrap();
     account_links::remove(&mut tx, &issuer, of).await.unwrap();
-    assert!(account_links::insert(&mut tx, &issuer, &next, of, t.app.now()).await.unwrap());
+    assert!(account_links::insert(&mut tx, &issuer, &next, of, t.app.platform.now()).await.unwrap());
     tx.commit().await.unwrap();
     let id = new_user(&t, &owner, "anna", tree.customer).await;
     tell(&t).await;
@@ -184,7 +184,7 @@ logto_test!(a_new_account_has_the_picture, |t, l| async move {
     let call = avatars::with_file(call, "avatar", &avatars::own_picture());
     let sent = call.send().await.expect(200).data();
     // Only that it is a new account matters, not that a picture was noted.
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new("UPDATE logto_outbox SET aspects = 2").run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
     come_back(&t, &l).await;
@@ -210,7 +210,7 @@ async fn unknown_password(engine: Engine) {
     tell(&t).await;
     assert_eq!(logto.with(|tenant| tenant.users.len()), 3);
     // The secret is another one by now.
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let lost = "UPDATE logto_users SET sealed_password = 'AAAA' WHERE user_id IN \
         (SELECT id FROM users WHERE username = 'anna')";
     assert_eq!(Q::new(lost).run(&mut tx).await.unwrap(), 1);
@@ -240,7 +240,7 @@ logto_test!(an_organization_somebody_else_holds_is_left_to_him, |t, l| async mov
     });
     let issuer = l.settings().issuer.url;
     let hold = async |id: &str| {
-        let mut tx = t.app.db.begin().await.unwrap();
+        let mut tx = t.app.platform.db.begin().await.unwrap();
         let linked = logto::link_organization(&mut tx, &issuer, tree.customer, id).await.unwrap();
         tx.commit().await.unwrap();
         linked
@@ -263,6 +263,7 @@ logto_test!(an_organization_somebody_else_holds_is_left_to_him, |t, l| async mov
     assert_eq!(shown().await["logto_sync_error"], Value::Null);
     // A link of one organization is no other's, and is its own again.
     assert!(hold(&next).await);
-    let mine = logto::organization(&t.app.db, &issuer, id.parse().unwrap()).await.unwrap().id.unwrap();
+    let mine =
+        logto::organization(&t.app.platform.db, &issuer, id.parse().unwrap()).await.unwrap().id.unwrap();
     assert!(!hold(&mine).await);
 });

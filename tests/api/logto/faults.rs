@@ -33,7 +33,7 @@ logto_test!(an_outage_fails_nothing_and_is_made_good, |t, l| async move {
         assert_eq!(tenant.memberships(&account)[0].1, ["Customer"]);
         assert!(tenant.organization_of(&home).is_some());
     });
-    assert_eq!(shown(&t, &id).await["logto_synced_at"], json!(t.app.now()));
+    assert_eq!(shown(&t, &id).await["logto_synced_at"], json!(t.app.platform.now()));
 });
 
 // Proves spec: guarantees#identity 27 28.
@@ -196,8 +196,10 @@ logto_test!(nothing_the_tenant_says_is_shown, |t, l| async move {
     tell(&t).await;
     let owner = t.owner().await;
     assert_eq!(shown(&t, &id).await["logto_sync_error"], "unknown: error");
-    let rows: Vec<(Option<String>,)> =
-        bailiwick_store::sql::Q::new("SELECT problem FROM logto_outbox").all(&t.app.db).await.unwrap();
+    let rows: Vec<(Option<String>,)> = bailiwick_store::sql::Q::new("SELECT problem FROM logto_outbox")
+        .all(&t.app.platform.db)
+        .await
+        .unwrap();
     assert!(rows.iter().all(|(problem,)| !problem.as_deref().unwrap_or_default().contains("secret")));
     let seen = t.get(&home).bearer(&owner.token).send().await.expect(200);
     assert!(!seen.text().contains("secret"));
@@ -313,10 +315,9 @@ logto_test!(an_account_that_cannot_be_removed_is_suspended_and_not_forgotten, |t
     tell(&t).await;
     l.with(|tenant| assert!(!tenant.users.contains_key(&account) && tenant.users.contains_key(&kept)));
     let app = t.app.clone();
-    let held =
-        tokio::task::spawn(
-            async move { bailiwick_identity::logto_sync::reconcile(&app, false, |_| {}).await },
-        );
+    let held = tokio::task::spawn(async move {
+        bailiwick_identity::logto_sync::reconcile(&app.identity, false, |_| {}).await
+    });
     held.await.unwrap().unwrap();
     assert!(!l.with(|tenant| tenant.users.contains_key(&kept)));
     assert_eq!(waiting(&t, &l).await, 0);
@@ -350,18 +351,23 @@ logto_test!(what_another_tenant_was_to_be_told_goes_after_30_days, |t, l| async 
     l.always(Answer::status(503));
     let (owner, tree) = (t.owner().await, t.tree().await);
     let id: bailiwick_domain::UserId = new_user(&t, &owner, "anna", tree.customer).await.parse().unwrap();
-    let mut tx = t.app.db.begin().await.unwrap();
-    kept::keep_password(&mut tx, OTHER, id, "sealed", Some(t.app.now())).await.unwrap();
-    kept::outbox::put(&mut tx, OTHER, kept::outbox::OutboxKind::User, id.0, 1, t.app.now()).await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    kept::keep_password(&mut tx, OTHER, id, "sealed", Some(t.app.platform.now())).await.unwrap();
+    kept::outbox::put(&mut tx, OTHER, kept::outbox::OutboxKind::User, id.0, 1, t.app.platform.now())
+        .await
+        .unwrap();
     tx.commit().await.unwrap();
     let own = l.settings().issuer.url;
     for (days, is_there) in [(29, true), (2, false)] {
         t.advance(days * A_DAY);
         bailiwick_app::retention::run(&t.app).await.unwrap().unwrap();
-        let left = kept::pending(&t.app.db, OTHER, id).await.unwrap().sealed_password.is_some();
-        assert_eq!((left, kept::outbox::waiting(&t.app.db, OTHER).await.unwrap() > 0), (is_there, is_there));
+        let left = kept::pending(&t.app.platform.db, OTHER, id).await.unwrap().sealed_password.is_some();
+        assert_eq!(
+            (left, kept::outbox::waiting(&t.app.platform.db, OTHER).await.unwrap() > 0),
+            (is_there, is_there)
+        );
         // The own tenant's wait as long as it is away.
-        assert!(kept::pending(&t.app.db, &own, id).await.unwrap().sealed_password.is_some());
+        assert!(kept::pending(&t.app.platform.db, &own, id).await.unwrap().sealed_password.is_some());
         assert!(waiting(&t, &l).await > 0);
     }
 });

@@ -38,7 +38,7 @@ logto_test!(an_own_change_asks_and_sets_there, |t, l| async move {
     assert_eq!(l.with(|tenant| tenant.passwords[&account].clone()), NEW);
     t.get("/api/me").bearer(&person.token).send().await.expect(200);
     t.get("/api/me").bearer(&other.token).send().await.expect(401);
-    let kept = bailiwick_store::identities::password(&t.app.db, person.id).await.unwrap().unwrap();
+    let kept = bailiwick_store::identities::password(&t.app.platform.db, person.id).await.unwrap().unwrap();
     assert_eq!(kept.hash, None);
 });
 
@@ -170,7 +170,7 @@ logto_test!(an_unknown_outcome_ends_sessions_too, |t, l| async move {
 
 async fn changed(t: &Test) -> u64 {
     let rows = "SELECT CAST(COUNT(*) AS BIGINT) FROM audit_log WHERE action = 'user.password'";
-    bailiwick_store::sql::Q::new(rows).count(&t.app.db).await.unwrap()
+    bailiwick_store::sql::Q::new(rows).count(&t.app.platform.db).await.unwrap()
 }
 
 // The caller may leave as soon as the request is sent.

@@ -15,9 +15,9 @@ logto_test!(several_users_of_a_new_organization_get_their_accounts_at_once, |t, 
     let users = [t.user(tree.customer, &["admin"]).await.id, t.user(tree.customer, &["reader"]).await.id];
     let issuer = l.settings().issuer.url;
     let everything_about_a_user = 0b1_1111;
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     for id in users {
-        outbox::put(&mut tx, &issuer, OutboxKind::User, id.0, everything_about_a_user, t.app.now())
+        outbox::put(&mut tx, &issuer, OutboxKind::User, id.0, everything_about_a_user, t.app.platform.now())
             .await
             .unwrap();
     }
@@ -66,16 +66,16 @@ logto_test!(a_new_user_gets_an_account, |t, l| async move {
     assert_eq!(organization["customData"]["type"], "reseller");
 
     let seen = shown(&t, id).await;
-    assert_eq!(seen["logto_synced_at"], json!(t.app.now()));
+    assert_eq!(seen["logto_synced_at"], json!(t.app.platform.now()));
     assert_eq!((&seen["logto_sync_error"], &seen["logto_id"]), (&Value::Null, &seen["id"]));
     let page = t.get("/api/users?search=m.rossi").bearer(&owner.token).send().await.expect(200).data();
-    assert_eq!(page["users"][0]["logto_synced_at"], json!(t.app.now()));
+    assert_eq!(page["users"][0]["logto_synced_at"], json!(t.app.platform.now()));
     let home = t.get(&format!("/api/resellers/{}", tree.reseller)).bearer(&owner.token).send().await;
-    assert_eq!(home.expect(200).data()["logto_synced_at"], json!(t.app.now()));
+    assert_eq!(home.expect(200).data()["logto_synced_at"], json!(t.app.platform.now()));
     let page = t.get("/api/resellers").bearer(&owner.token).send().await.expect(200).data();
     let marks: Vec<&Value> =
         page["resellers"].as_array().unwrap().iter().map(|o| &o["logto_synced_at"]).collect();
-    assert!(marks.contains(&&json!(t.app.now())) && marks.contains(&&Value::Null), "{marks:?}");
+    assert!(marks.contains(&&json!(t.app.platform.now())) && marks.contains(&&Value::Null), "{marks:?}");
 
     // The user signs in by the subject of the account, whatever its address says.
     l.with(|tenant| tenant.users.get_mut(&account).unwrap()["primaryEmail"] = json!("x@example.org"));
@@ -226,8 +226,12 @@ async fn welcomed(engine: Engine) {
     assert!(messages[0].body().contains(&password), "{}", messages[0].body());
     assert!(!messages[0].body().contains("{{"));
     // It is kept nowhere.
-    let kept =
-        bailiwick_store::logto::pending(&t.app.db, &logto.settings().issuer.url, id.parse().unwrap()).await;
+    let kept = bailiwick_store::logto::pending(
+        &t.app.platform.db,
+        &logto.settings().issuer.url,
+        id.parse().unwrap(),
+    )
+    .await;
     assert_eq!(kept.unwrap().sealed_password, None);
 }
 on_both!(a_generated_password_is_sealed_until_it_is_delivered, welcomed);

@@ -8,7 +8,7 @@ use bailiwick_testkit::parts::{logto::Fault, recorder::Answer};
 /// The reported differences, without ids, sorted.
 async fn differences(t: &Test, is_dry: bool) -> (Vec<String>, ReconcileReport) {
     let mut told = Vec::new();
-    let figures = reconcile(&t.app, is_dry, |difference| {
+    let figures = reconcile(&t.app.identity, is_dry, |difference| {
         told.push(format!("{} {}: {}", difference.kind, difference.name, difference.what.join("; ")));
     })
     .await
@@ -90,7 +90,7 @@ logto_test!(a_tenant_that_is_away_is_told_to_the_operator, |t, l| async move {
     new_user(&t, &t.owner().await, "anna", t.tree().await.customer).await;
     tell(&t).await;
     l.always(Answer::status(500));
-    let done = reconcile(&t.app, true, |_| {}).await;
+    let done = reconcile(&t.app.identity, true, |_| {}).await;
     assert!(done.is_err_and(|e| !e.to_string().contains("secret")));
 });
 
@@ -105,7 +105,7 @@ logto_test!(a_tenant_that_is_none_ends_no_links, |t, l| async move {
             let fails = request.path.starts_with(what);
             fails.then(|| Fault::Answer(Answer::json(status, &json!({"code": "entity.not_found"}))))
         });
-        assert!(reconcile(&t.app, false, |_| {}).await.is_err());
+        assert!(reconcile(&t.app.identity, false, |_| {}).await.is_err());
     }
     l.recover();
     assert_eq!(differences(&t, true).await.0, [""; 0]);
@@ -133,5 +133,5 @@ logto_test!(pictures_are_compared, |t, l| async move {
 #[tokio::test]
 async fn it_needs_the_mode() {
     let t = Test::start(Engine::Sqlite, |_| {}).await;
-    assert!(reconcile(&t.app, true, |_| {}).await.is_err());
+    assert!(reconcile(&t.app.identity, true, |_| {}).await.is_err());
 }

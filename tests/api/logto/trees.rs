@@ -33,7 +33,10 @@ logto_test!(an_organization_is_made_and_changed, |t, l| async move {
     assert_eq!((&found["name"], &found["description"]), (&json!("Alfa Nuova"), &json!("North")));
     assert_eq!(found["customData"]["city"], "Torino");
     let shown = t.get(&path).bearer(&owner.token).send().await.expect(200).data();
-    assert_eq!((&shown["logto_synced_at"], &shown["logto_sync_error"]), (&json!(t.app.now()), &Value::Null));
+    assert_eq!(
+        (&shown["logto_synced_at"], &shown["logto_sync_error"]),
+        (&json!(t.app.platform.now()), &Value::Null)
+    );
     t.delete(&format!("{path}/destroy")).bearer(&owner.token).send().await.expect(200);
     tell(&t).await;
     assert_eq!(changes(&l), ["DELETE /organizations/organization"]);

@@ -11,10 +11,10 @@ async fn person(t: &Test) -> (Persona, String) {
     let home = t.tree().await.customer;
     let person = t.user(home, &["reader"]).await;
     set_password(t, person.id, PASSWORD, None).await;
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     mail_links::verify(&mut tx, person.id).await.unwrap();
     tx.commit().await.unwrap();
-    let email = mail_links::addresses(&t.app.db, person.id).await.unwrap().unwrap().email;
+    let email = mail_links::addresses(&t.app.platform.db, person.id).await.unwrap().unwrap().email;
     (person, email)
 }
 

@@ -20,12 +20,12 @@ async fn asked(t: &Test, sink: &SmtpSink) -> (Persona, String) {
 }
 
 async fn email_of(t: &Test, user: UserId) -> String {
-    mail_links::addresses(&t.app.db, user).await.unwrap().unwrap().email
+    mail_links::addresses(&t.app.platform.db, user).await.unwrap().unwrap().email
 }
 
 /// The user's address no longer counts as verified.
 async fn doubt(t: &Test, user: UserId) {
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let q = Q::new("UPDATE users SET email_verified = ? WHERE id = ?").bind(false).bind(user);
     q.run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
@@ -152,10 +152,10 @@ mail_test!(a_link_lives_an_hour_and_not_beyond_a_change_of_the_password, |t, sin
     t.advance(Duration::from_secs(1));
     Browser::new(&t).get(&link).await.expect(400);
     reset(&t, &link, CHOSEN).await.expect(400);
-    assert_eq!(mail::purge(&t.app).await.unwrap(), 0);
+    assert_eq!(mail::purge(&t.app.events).await.unwrap(), 0);
     t.advance(Duration::from_secs(1));
-    assert_eq!(mail::purge(&t.app).await.unwrap(), 1);
-    assert_eq!(links(&t.app.db).await, 0);
+    assert_eq!(mail::purge(&t.app.events).await.unwrap(), 1);
+    assert_eq!(links(&t.app.platform.db).await, 0);
 
     ask(&t, &email_of(&t, person.id).await, "192.0.2.1").await.expect(200);
     let link = link_in(&last(&deliver(&t, &sink).await, 2));
@@ -222,6 +222,7 @@ mail_test!(a_waiting_link_can_be_read_nowhere, |t, sink| async move {
     let token = link.rsplit('/').next().unwrap();
     assert_eq!(token.len(), 43);
     assert!(!waiting[0].payload.contains(token), "{waiting:?}");
-    let hashes: Vec<(Vec<u8>,)> = Q::new("SELECT token_hash FROM mail_links").all(&t.app.db).await.unwrap();
+    let hashes: Vec<(Vec<u8>,)> =
+        Q::new("SELECT token_hash FROM mail_links").all(&t.app.platform.db).await.unwrap();
     assert_eq!(hashes, [(bailiwick_platform::keys::token_digest(token),)]);
 });

@@ -117,7 +117,7 @@ api_test!(without_a_mail_server_everything_else_works, |t| async move {
     let person = t.session(user).await;
     change_info(&t, &person, json!({"email": "o@example.org"})).await.expect(200);
     assert_eq!(jobs(&t).await.len(), 0);
-    assert_eq!(mail::run_until_idle(&t.app).await.unwrap(), 0);
+    assert_eq!(mail::run_until_idle(&t.app.events).await.unwrap(), 0);
     t.get("/oidc/forgotten-password").send().await.expect(404);
     t.post("/oidc/forgotten-password").form(&[("name", "m@example.org")]).send().await.expect(404);
     let browser = Browser::new(&t);

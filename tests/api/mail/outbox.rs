@@ -40,9 +40,9 @@ mail_test!(a_refused_mail_ends_where_it_can_be_seen_and_without_its_password, |t
     sink.answer(None).unwrap();
     t.advance(Duration::from_secs(86_400));
     assert_eq!(deliver(&t, &sink).await.len(), 0, "not tried again");
-    assert_eq!(mail::purge(&t.app).await.unwrap(), 0);
+    assert_eq!(mail::purge(&t.app.events).await.unwrap(), 0);
     t.advance(Duration::from_secs(31 * 86_400));
-    assert_eq!(mail::purge(&t.app).await.unwrap(), 1);
+    assert_eq!(mail::purge(&t.app.events).await.unwrap(), 1);
 });
 
 mail_test!(an_endless_delay_ends, |t, sink| async move {
@@ -83,7 +83,7 @@ async fn comes_back(engine: Engine) {
     let owner = t.owner().await;
     let home = t.tree().await.customer;
     create(&t, &owner, "m@example.org", home).await;
-    mail::run_until_idle(&t.app).await.unwrap();
+    mail::run_until_idle(&t.app.events).await.unwrap();
     assert!(jobs(&t).await[0].error.is_some());
     let sink = SmtpSink::start_as(Setup { port: Some(port), ..Setup::default() }).await.unwrap();
     t.advance(MINUTE);

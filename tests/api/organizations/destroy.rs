@@ -10,7 +10,7 @@ async fn send(t: &Test, who: &Persona, family: &str, id: OrgId) -> Reply {
 
 async fn rows(t: &Test, table: &str, column: &str, id: OrgId) -> u64 {
     let q = Q::new(&format!("SELECT COUNT(*) FROM {table} WHERE {column} = ?"));
-    q.bind(id).count(&t.app.db).await.unwrap()
+    q.bind(id).count(&t.app.platform.db).await.unwrap()
 }
 
 // Proves spec: guarantees#organizations 23.
@@ -25,7 +25,7 @@ api_test!(nothing_is_left_of_a_destroyed_subtree, |t| async move {
     // A customer deleted before, and one created below that is elsewhere now.
     let hidden = t.organization(tree.reseller, bailiwick_domain::OrgType::Customer, "Hidden").await;
     t.delete(&format!("/api/customers/{hidden}")).bearer(&owner.token).send().await.expect(200);
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     for (table, id) in [("organizations", tree.other_customer.0), ("systems", others.id.0)] {
         let text = format!(
             "UPDATE {table} SET creator_org_id = ?, created_by = \
@@ -47,8 +47,8 @@ api_test!(nothing_is_left_of_a_destroyed_subtree, |t| async move {
     let left = |table: &str, column: &str, id: uuid::Uuid| {
         Q::new(&format!("SELECT COUNT(*) FROM {table} WHERE {column} = ?")).bind(id)
     };
-    assert_eq!(left("session_chains", "user_id", user.id.0).count(&t.app.db).await.unwrap(), 0);
-    assert_eq!(left("system_activity", "system_id", system.id.0).count(&t.app.db).await.unwrap(), 0);
+    assert_eq!(left("session_chains", "user_id", user.id.0).count(&t.app.platform.db).await.unwrap(), 0);
+    assert_eq!(left("system_activity", "system_id", system.id.0).count(&t.app.platform.db).await.unwrap(), 0);
     get(&t, &user, "/api/me").await.expect(401);
     let heartbeat = t.post("/api/systems/heartbeat").basic(&system.key, &system.secret).send().await;
     heartbeat.expect(401);
@@ -61,7 +61,7 @@ api_test!(nothing_is_left_of_a_destroyed_subtree, |t| async move {
     send(&t, &owner, "distributors", tree.distributor).await.expect_message(404, "distributor not found");
     let audited =
         Q::new("SELECT COUNT(*) FROM audit_log WHERE action = 'distributor.destroy' AND object_id = ?");
-    assert_eq!(audited.bind(tree.distributor).count(&t.app.db).await.unwrap(), 1);
+    assert_eq!(audited.bind(tree.distributor).count(&t.app.platform.db).await.unwrap(), 1);
 });
 
 api_test!(
@@ -136,7 +136,7 @@ async fn id_columns(t: &Test) -> Vec<(String, String)> {
          WHERE table_schema = 'public' AND data_type = 'uuid'||SELECT m.name, c.name FROM sqlite_master m \
          JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.type = 'BLOB']] ORDER BY 1, 2",
     )
-    .all(&t.app.db)
+    .all(&t.app.platform.db)
     .await
     .unwrap()
 }
@@ -152,7 +152,7 @@ async fn naming(t: &Test, ids: &[uuid::Uuid]) -> Vec<String> {
         }
         let mut q = Q::new(&format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table} WHERE {column} IN ("));
         q.list(ids.iter().copied()).push(")");
-        if q.count(&t.app.db).await.unwrap() > 0 {
+        if q.count(&t.app.platform.db).await.unwrap() > 0 {
             found.push(format!("{table}.{column}"));
         }
     }
@@ -199,6 +199,6 @@ api_test!(no_row_anywhere_names_what_was_destroyed, |t| async move {
     }
     assert!(before.iter().any(|found| found.starts_with("inventory_")), "{before:?}");
     send(&t, &owner, "distributors", tree.distributor).await.expect(200);
-    bailiwick_events::number_all(&t.app).await.unwrap();
+    bailiwick_events::number_all(&t.app.events).await.unwrap();
     assert_eq!(naming(&t, &ids).await, [""; 0]);
 });

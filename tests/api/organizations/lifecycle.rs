@@ -25,7 +25,10 @@ api_test!(the_answer_of_a_move_is_the_whole_entity, |t| async move {
     let data = body.expect_message(200, "distributor suspended successfully").data();
     let read = get(&t, &owner, &path).await.expect(200).data();
     assert_eq!(data["distributor"], read);
-    assert_eq!((&read["suspended_at"], &read["suspended_by_org_id"]), (&json!(t.app.now()), &Value::Null));
+    assert_eq!(
+        (&read["suspended_at"], &read["suspended_by_org_id"]),
+        (&json!(t.app.platform.now()), &Value::Null)
+    );
     assert_eq!(read["created_at"], read["updated_at"]);
     assert!(read["created_by"].is_object());
     let expected = json!({"distributor": read, "suspended_resellers_count": 1, "suspended_customers_count": 1,
@@ -142,7 +145,7 @@ api_test!(every_credential_below_dies_with_the_answer, |t| async move {
     // SQLite belongs to one process, PostgreSQL to as many as there are.
     let mut replicas = vec![&t];
     let second = t.replica().await;
-    if t.app.db.is_postgres() {
+    if t.app.platform.db.is_postgres() {
         replicas.push(&second);
     }
     for (path, end, back) in [
@@ -170,7 +173,7 @@ api_test!(every_credential_below_dies_with_the_answer, |t| async move {
             let refresh = t.post("/api/auth/refresh").json(json!({"refresh_token": user.refresh_token}));
             refresh.send().await.expect(401);
         }
-        assert!(bailiwick_identity::auth::issue_token(&t.app, user.id).await.is_err());
+        assert!(bailiwick_identity::auth::issue_token(&t.app.identity, user.id).await.is_err());
         patch(&t, &owner, &format!("{path}/{back}")).await.expect(200);
         for t in &replicas {
             // Systems are heard again; sessions from before stay dead.
@@ -199,7 +202,12 @@ api_test!(what_is_created_while_a_distributor_goes_is_down_with_it, |t| async mo
         assert_eq!(marked, 200);
         let column = if end == "delete" { "eff_deleted_by" } else { "eff_suspended_by" };
         let up = format!("SELECT COUNT(*) FROM organizations WHERE p2 = ? AND id <> ? AND {column} IS NULL");
-        let up = Q::new(&up).bind(tree.distributor).bind(tree.distributor).count(&t.app.db).await.unwrap();
+        let up = Q::new(&up)
+            .bind(tree.distributor)
+            .bind(tree.distributor)
+            .count(&t.app.platform.db)
+            .await
+            .unwrap();
         assert_eq!(up, 0, "{end}");
     }
 });
@@ -215,11 +223,11 @@ api_test!(no_session_begun_beside_a_move_outlives_it, |t| async move {
             let call = if end == "delete" { t.delete(&path) } else { t.patch(&format!("{path}/{end}")) };
             call.bearer(&owner.token).send().await.status.as_u16()
         };
-        let begin = || bailiwick_identity::auth::issue_token(&t.app, user);
+        let begin = || bailiwick_identity::auth::issue_token(&t.app.identity, user);
         let (_, _, marked, ..) = tokio::join!(begin(), begin(), mark(), begin(), begin());
         assert_eq!(marked, 200);
         let live = Q::new("SELECT COUNT(*) FROM session_chains WHERE user_id = ? AND revoked_at IS NULL");
-        assert_eq!(live.bind(user).count(&t.app.db).await.unwrap(), 0, "{end}");
+        assert_eq!(live.bind(user).count(&t.app.platform.db).await.unwrap(), 0, "{end}");
         patch(&t, &owner, &format!("{path}/{back}")).await.expect(200);
     }
 });
@@ -238,10 +246,10 @@ api_test!(moves_are_audited, |t| async move {
     )
     .bind(d.org)
     .bind(tree.reseller)
-    .all(&t.app.db)
+    .all(&t.app.platform.db)
     .await
     .unwrap();
-    let now = json!(t.app.now());
+    let now = json!(t.app.platform.now());
     let (suspended, deleted) = (|v: &Value| json!({"suspended_at": v}), |v: &Value| json!({"deleted_at": v}));
     let expected = [
         ("reseller.suspend".to_owned(), suspended(&Value::Null), suspended(&now)),

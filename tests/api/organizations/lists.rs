@@ -151,7 +151,7 @@ api_test!(states_are_inherited, |t| async move {
     let tree: Tree = t.tree().await;
     let owner = t.owner().await;
     t.suspend_organization(tree.distributor).await;
-    let at = json!(t.app.now());
+    let at = json!(t.app.platform.now());
     let by = json!(tree.distributor);
     let own = marks(&t, &owner, &format!("/api/distributors/{}", tree.distributor)).await;
     assert_eq!(own, [at.clone(), Value::Null, Value::Null, Value::Null]);
@@ -273,7 +273,7 @@ api_test!(a_creator_of_another_branch_is_not_shown, |t| async move {
     let snapshot = json!({"user_id": creator.id, "username": me["username"], "name": me["name"], "email": me["email"],
         "organization_id": creator.org, "organization_name": me["organization_name"]});
     // As if the customer had been created there.
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let text =
         "UPDATE organizations SET creator_user_id = ?, creator_org_id = ?, created_by = ? WHERE id = ?";
     let q = Q::new(text).bind(creator.id).bind(creator.org).bind(snapshot.clone()).bind(tree.customer);

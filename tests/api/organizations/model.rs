@@ -180,7 +180,7 @@ fn expected_counters(
 async fn stored(t: &Test, model: &Model, mark: Mark) -> Vec<Shown> {
     let mut shown = Vec::new();
     for node in &model.nodes {
-        let found = bailiwick_store::organizations::get(&t.app.db, node.id).await.unwrap();
+        let found = bailiwick_store::organizations::get(&t.app.platform.db, node.id).await.unwrap();
         assert_eq!(found.is_none(), node.gone, "{:?}", node.id);
         let Some(found) = found else { continue };
         assert_eq!(found.org_type, node.org_type);
@@ -245,7 +245,7 @@ async fn step(t: &Test, owner: &Persona, model: &mut Model, i: usize, verb: &str
     t.advance(std::time::Duration::from_secs(1));
     let (org_type, id, mark) = (model.nodes[i].org_type, model.nodes[i].id, mark_of(verb));
     let before = model.below(i, mark);
-    let (status, message) = model.expect(i, verb, t.app.now());
+    let (status, message) = model.expect(i, verb, t.app.platform.now());
     let reply = send(t, owner, (org_type, id), verb).await.expect_message(status, &message);
     if status == 200 && verb != "promote" && verb != "destroy" {
         let after = model.below(i, mark);
@@ -273,7 +273,7 @@ async fn check_views(t: &Test, model: &Model) {
             "SELECT COUNT(*) FROM {table} r LEFT JOIN organizations o ON o.id = r.organization_id \
              AND o.p2 = r.p2 AND o.p3 = r.p3 WHERE o.id IS NULL"
         ));
-        assert_eq!(lost.count(&t.app.db).await.unwrap(), 0, "{table}");
+        assert_eq!(lost.count(&t.app.platform.db).await.unwrap(), 0, "{table}");
     }
     for (home, leaf) in model.leaves.iter().enumerate().filter_map(|(n, l)| Some((l.home, (n, l.user?)))) {
         let dead = model.nodes[home].gone || model.is(home, Mark::Deleted) || model.is(home, Mark::Suspended);

@@ -10,7 +10,7 @@ async fn promote(t: &Test, who: &Persona, id: impl std::fmt::Display) -> Reply {
 
 async fn places(t: &Test, table: &str, column: &str, id: OrgId) -> Vec<(uuid::Uuid, uuid::Uuid)> {
     let q = Q::new(&format!("SELECT p2, p3 FROM {table} WHERE {column} = ?"));
-    q.bind(id).all(&t.app.db).await.unwrap()
+    q.bind(id).all(&t.app.platform.db).await.unwrap()
 }
 
 // Proves spec: acceptance#scenarios 15.
@@ -28,7 +28,7 @@ api_test!(a_reseller_becomes_a_distributor_with_all_it_has, |t| async move {
     // A distributor's super admin may give away an organization below their own.
     let reply = promote(&t, &d, tree.reseller).await;
     let data = reply.expect_message(200, "reseller promoted to distributor successfully").data();
-    let now = t.app.now();
+    let now = t.app.platform.now();
     let me = get(&t, &d, "/api/me").await.expect(200).data();
     let by = json!({"user_id": d.id, "username": me["username"], "name": me["name"], "email": me["email"],
         "organization_id": tree.distributor, "organization_name": "Alfa Distributor"});
@@ -67,7 +67,7 @@ api_test!(a_reseller_becomes_a_distributor_with_all_it_has, |t| async move {
     }
     let audited =
         Q::new("SELECT COUNT(*) FROM audit_log WHERE action = 'reseller.promote' AND object_id = ?");
-    assert_eq!(audited.bind(tree.reseller).count(&t.app.db).await.unwrap(), 1);
+    assert_eq!(audited.bind(tree.reseller).count(&t.app.platform.db).await.unwrap(), 1);
 });
 
 // Proves spec: guarantees#organizations 20.
@@ -158,8 +158,12 @@ api_test!(what_a_promotion_refuses, |t| async move {
 api_test!(a_distributor_with_the_same_vat_stands_in_the_way, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
-    let vat =
-        bailiwick_store::organizations::get(&t.app.db, tree.reseller).await.unwrap().unwrap().vat.unwrap();
+    let vat = bailiwick_store::organizations::get(&t.app.platform.db, tree.reseller)
+        .await
+        .unwrap()
+        .unwrap()
+        .vat
+        .unwrap();
     let body = json!({"name": "Same", "custom_data": {"vat": format!(" {} ", vat.to_lowercase())}});
     let same = post(&t, &owner, "/api/distributors", body).await.expect(201).data();
     let reply =

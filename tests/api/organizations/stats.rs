@@ -58,7 +58,7 @@ api_test!(a_trend_of_each_family_in_both_spellings, |t| async move {
     t.advance(DAY * 2);
     t.organization(tree.reseller, OrgType::Customer, "Late").await;
     let owner = t.owner().await;
-    let today = t.app.now().rfc3339(0)[..10].to_owned();
+    let today = t.app.platform.now().rfc3339(0)[..10].to_owned();
     let data = trend(&t, &owner, "customers", "?period=7").await;
     assert_eq!(data["data_points"][7], json!({"date": today, "count": 3, "Date": today, "Count": 3}));
     let numbers = json!({"period": 7, "period_label": "7 days", "current_total": 3, "previous_total": 0,
@@ -182,7 +182,7 @@ async fn vat(t: &Test, who: &Persona, query: &str) -> bool {
 }
 
 async fn vat_of(t: &Test, id: OrgId) -> String {
-    bailiwick_store::organizations::get(&t.app.db, id).await.unwrap().unwrap().vat.unwrap()
+    bailiwick_store::organizations::get(&t.app.platform.db, id).await.unwrap().unwrap().vat.unwrap()
 }
 
 api_test!(the_vat_check_sees_what_is_below_the_caller, |t| async move {

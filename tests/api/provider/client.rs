@@ -202,12 +202,12 @@ pub fn sent_back(reply: Reply, error: &str) {
 
 /// Gives a user a password; `generated_at` makes it one that must be replaced.
 pub async fn set_password(t: &Test, user: UserId, password: &str, generated_at: Option<Ts>) {
-    let hash = passwords::hash(&t.app, password).await.unwrap();
-    let mut tx = t.app.db.begin().await.unwrap();
+    let hash = passwords::hash(&t.app.identity, password).await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     identities::set_password(&mut tx, user, &hash, generated_at).await.unwrap();
     tx.commit().await.unwrap();
 }
 
 pub async fn email_of(t: &Test, user: UserId) -> String {
-    identities::get(&t.app.db, user).await.unwrap().unwrap().email
+    identities::get(&t.app.platform.db, user).await.unwrap().unwrap().email
 }

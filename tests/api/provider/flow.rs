@@ -21,7 +21,7 @@ pub async fn verified(t: &Test, id_token: &str, client: &str) -> Value {
     rules.validate_exp = false;
     let key = DecodingKey::from_jwk(key).unwrap();
     let claims = jsonwebtoken::decode::<Value>(id_token, &key, &rules).expect("a good signature").claims;
-    let now = t.app.now().secs();
+    let now = t.app.platform.now().secs();
     assert_eq!(claims["iat"], now);
     assert_eq!(claims["exp"], now + 3600);
     claims
@@ -144,7 +144,7 @@ api_test!(signing_in_again_keeps_the_login_of_the_same_person_and_ends_another_o
     assert_ne!(browser.cookies.borrow()["bailiwick-login"], before, "the cookie is a new one");
     userinfo(&t, first["access_token"].as_str().unwrap()).await.expect(200);
     let claims = verified(&t, second["id_token"].as_str().unwrap(), "bailiwick").await;
-    assert_eq!(claims["auth_time"], t.app.now().secs());
+    assert_eq!(claims["auth_time"], t.app.platform.now().secs());
 
     let email = email_of(&t, other.id).await;
     browser.sign_in(&email, "Another-Horse-8-Battery", &[("prompt", "login")]).await;

@@ -97,7 +97,7 @@ api_test!(another_site_signs_nobody_out, |t| async move {
 api_test!(a_generated_password_is_replaced_there_too, |t| async move {
     let tree = t.tree().await;
     let person = t.user(tree.customer, &["reader"]).await;
-    set_password(&t, person.id, GIVEN, Some(t.app.now())).await;
+    set_password(&t, person.id, GIVEN, Some(t.app.platform.now())).await;
     let email = email_of(&t, person.id).await;
     let browser = Browser::new(&t);
     let (page, token) = browser.open_login().await;

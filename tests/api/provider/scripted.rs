@@ -97,7 +97,7 @@ api_test!(malformed_calls_are_told_so, |t| async move {
 api_test!(a_script_cannot_replace_a_generated_password, |t| async move {
     let tree = t.tree().await;
     let person = t.user(tree.customer, &["reader"]).await;
-    set_password(&t, person.id, "Given-Horse-9-Battery", Some(t.app.now())).await;
+    set_password(&t, person.id, "Given-Horse-9-Battery", Some(t.app.platform.now())).await;
     let email = email_of(&t, person.id).await;
     let script = Browser::new(&t);
     script.get(&authorization(&[])).await.expect(303);

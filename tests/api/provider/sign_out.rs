@@ -34,8 +34,8 @@ api_test!(a_suspended_user_is_refused_everywhere, |t| async move {
     let sent = browser.get(&authorization(&[])).await.expect(303);
     let code = query(sent.header("location").unwrap())["code"].clone();
     t.suspend_user(person.id).await;
-    let mut tx = t.app.db.begin().await.unwrap();
-    revoke_user(&mut tx, t.app.now(), person.id, None, Reason::Suspended).await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    revoke_user(&mut tx, t.app.platform.now(), person.id, None, Reason::Suspended).await.unwrap();
     tx.commit().await.unwrap();
 
     let refusal = exchange(&t, &access).await.expect_message(401, "user account has been suspended");
@@ -50,7 +50,7 @@ api_test!(a_suspended_user_is_refused_everywhere, |t| async move {
     assert!(right.text().contains("is wrong") && right.text().contains("suspended"));
     assert!(right.header("set-cookie").is_none());
 
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let back =
         bailiwick_store::sql::Q::new("UPDATE users SET suspended_at = NULL WHERE id = ?").bind(person.id);
     back.run(&mut tx).await.unwrap();
@@ -90,7 +90,8 @@ api_test!(a_deleted_user_looks_like_nobody, |t| async move {
     let browser = Browser::new(&t);
     let (page, token) = browser.open_page(&[]).await;
     t.delete_user(person.id).await;
-    let username = bailiwick_store::identities::get(&t.app.db, person.id).await.unwrap().unwrap().username;
+    let username =
+        bailiwick_store::identities::get(&t.app.platform.db, person.id).await.unwrap().unwrap().username;
     for name in [email.as_str(), username.as_str()] {
         let reply = browser.submit(&page, &token, name, GIVEN).await.expect(422);
         assert!(reply.text().contains("is wrong") && !reply.text().contains("suspended"));
@@ -104,9 +105,9 @@ api_test!(a_new_password_ends_logins_and_waiting_sign_ins, |t| async move {
     script.get(&authorization(&[])).await.expect(303);
     let body = serde_json::json!({"email": email, "password": GIVEN});
     script.send(t.patch("/api/interaction/identifiers").json(body)).await.expect(204);
-    let hash = passwords::hash(&t.app, CHOSEN).await.unwrap();
-    let mut tx = t.app.db.begin().await.unwrap();
-    passwords::set_password(&mut tx, t.app.now(), person.id, Some(&hash), Origin::Chosen, None)
+    let hash = passwords::hash(&t.app.identity, CHOSEN).await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    passwords::set_password(&mut tx, t.app.platform.now(), person.id, Some(&hash), Origin::Chosen, None)
         .await
         .unwrap();
     tx.commit().await.unwrap();
@@ -119,7 +120,7 @@ api_test!(a_new_password_ends_logins_and_waiting_sign_ins, |t| async move {
 // Proves spec: guarantees#identity 35.
 api_test!(a_generated_password_is_replaced_before_anything_else, |t| async move {
     let (person, email) = person(&t).await;
-    set_password(&t, person.id, GIVEN, Some(t.app.now())).await;
+    set_password(&t, person.id, GIVEN, Some(t.app.platform.now())).await;
     let browser = Browser::new(&t);
     let (page, token) = browser.open_page(&[]).await;
     let before = browser.cookies.borrow()["bailiwick-browser"].clone();
@@ -171,7 +172,7 @@ api_test!(a_generated_password_is_replaced_before_anything_else, |t| async move 
 // Proves spec: guarantees#identity 35.
 api_test!(a_generated_password_expires, |t| async move {
     let (person, email) = person(&t).await;
-    set_password(&t, person.id, GIVEN, Some(t.app.now())).await;
+    set_password(&t, person.id, GIVEN, Some(t.app.platform.now())).await;
     t.advance(Duration::from_secs(7 * 86_400 - 1));
     let browser = Browser::new(&t);
     let (page, token) = browser.open_page(&[]).await;

@@ -64,12 +64,12 @@ api_test!(tokens_expire, |t| async move {
     t.advance(Duration::from_secs(13 * 86_400));
     let renewed = refresh(&t, &text(&got, "refresh_token")).await.expect(200).json();
     t.advance(Duration::from_secs(2 * 86_400));
-    oidc::purge_expired(&t.app).await.unwrap();
+    oidc::purge_expired(&t.app.identity).await.unwrap();
     let renewed = refresh(&t, &text(&renewed, "refresh_token")).await.expect(200).json();
     t.advance(Duration::from_secs(14 * 86_400));
     refused(refresh(&t, &text(&renewed, "refresh_token")).await, 400, "invalid_grant");
-    assert!(oidc::purge_expired(&t.app).await.unwrap() > 0);
-    assert_eq!(oidc::purge_expired(&t.app).await.unwrap(), 0);
+    assert!(oidc::purge_expired(&t.app.identity).await.unwrap() > 0);
+    assert_eq!(oidc::purge_expired(&t.app.identity).await.unwrap(), 0);
 });
 
 api_test!(a_revoked_access_token_leaves_the_rest, |t| async move {
@@ -145,7 +145,7 @@ api_test!(
         assert_eq!(active["active"], true);
         assert_eq!(active["client_id"], "bailiwick");
         assert_eq!(active["username"], "owner");
-        assert_eq!(active["exp"], t.app.now().secs() + 3600);
+        assert_eq!(active["exp"], t.app.platform.now().secs() + 3600);
         // The refresh tokens of other clients are not its business, and a third party learns of its own tokens alone.
         let inactive = json!({"active": false});
         assert_eq!(ask(&text(&got, "refresh_token")).await, inactive);
@@ -188,7 +188,7 @@ api_test!(a_replaced_key_verifies_as_long_as_it_must, |t| async move {
     let before = tokens(&t).await;
     assert_eq!(keys().await.len(), 1);
     assert!(keys().await[0].get("d").is_none(), "never the private half");
-    let kid = oidc::keys::rotate_signing_key(&t.app).await.unwrap();
+    let kid = oidc::keys::rotate_signing_key(&t.app.identity).await.unwrap();
     assert_eq!(keys().await[0]["kid"], kid);
     verified(&t, &text(&before, "id_token"), "bailiwick").await;
     verified(&t, &text(&tokens(&t).await, "id_token"), "bailiwick").await;
@@ -196,6 +196,6 @@ api_test!(a_replaced_key_verifies_as_long_as_it_must, |t| async move {
     assert_eq!(keys().await.len(), 2);
     t.advance(Duration::from_secs(3601));
     assert_eq!(keys().await.len(), 1);
-    oidc::purge_expired(&t.app).await.unwrap();
+    oidc::purge_expired(&t.app.identity).await.unwrap();
     assert_eq!(keys().await[0]["kid"], kid);
 });

@@ -81,7 +81,7 @@ api_test!(new_alerts_at_a_remote_router_are_bounded, |t| async move {
     // So does time.
     written(&p).await;
     p.advance(Duration::from_secs(7 * 3600));
-    bailiwick_alerts::sweep_history(&p.app).await.unwrap();
+    bailiwick_alerts::sweep_history(&p.app.alerts).await.unwrap();
     system.push(&batch(20..30, "")).await.expect(200);
 });
 
@@ -104,7 +104,7 @@ api_test!(alerts_that_are_known_are_pushed_without_a_question, |t| async move {
     system.push(&batch(0..5, "")).await.expect(200);
     written(&p).await;
     let rename = async |from: &str, to: &str| {
-        let mut tx = p.app.db.begin().await.unwrap();
+        let mut tx = p.app.platform.db.begin().await.unwrap();
         Q::new(&format!("ALTER TABLE {from} RENAME TO {to}")).run(&mut tx).await.unwrap();
         tx.commit().await.unwrap();
     };
@@ -309,7 +309,7 @@ api_test!(expressions_at_a_remote_router_have_a_budget, |t| async move {
             _ => Answer::json(200, &json!({"silenceID": "00000000-0000-4000-8000-000000000099"})),
         });
     };
-    let now = p.app.now();
+    let now = p.app.platform.now();
     let body = |matchers: Value| {
         json!({"matchers": matchers, "startsAt": now.rfc3339(0), "endsAt": now.plus(Duration::from_secs(3600)).rfc3339(0),
             "createdBy": "me", "comment": "c"})

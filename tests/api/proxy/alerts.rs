@@ -323,9 +323,13 @@ api_test!(ended_alerts_are_removed_after_a_while, |t| async move {
     let system = Client::new(&t).await;
     system.push(r#"[{"labels":{"alertname":"A"},"endsAt":"2026-03-04T10:30:00Z"}]"#).await.expect(200);
     t.advance(Duration::from_secs(44 * 60));
-    assert_eq!(bailiwick_alerts::purge_ended(&t.app).await.unwrap(), 0, "kept for at least 15 minutes");
+    assert_eq!(
+        bailiwick_alerts::purge_ended(&t.app.alerts).await.unwrap(),
+        0,
+        "kept for at least 15 minutes"
+    );
     t.advance(Duration::from_secs(32 * 60));
-    assert_eq!(bailiwick_alerts::purge_ended(&t.app).await.unwrap(), 1, "for at most 45 minutes");
+    assert_eq!(bailiwick_alerts::purge_ended(&t.app.alerts).await.unwrap(), 1, "for at most 45 minutes");
 });
 
 api_test!(stored_alerts_outlive_the_process, |t| async move {
@@ -346,13 +350,13 @@ api_test!(
     },
     |t| async move {
         // A search for alerts that may be removed, which is a sign of life.
-        let sign = async |t: &Test| bailiwick_alerts::purge_ended(&t.app).await.unwrap();
+        let sign = async |t: &Test| bailiwick_alerts::purge_ended(&t.app.alerts).await.unwrap();
         let system = Client::new(&t).await;
         sign(&t).await;
         system.push(r#"[{"labels":{"alertname":"A"},"endsAt":"2026-03-04T10:05:00Z"}]"#).await.expect(200);
-        t.app.stop.cancel();
-        t.app.tasks.close();
-        t.app.tasks.wait().await;
+        t.app.platform.stop.cancel();
+        t.app.platform.tasks.close();
+        t.app.platform.tasks.wait().await;
         t.advance(30 * MINUTE);
         // The next process finds that no process has served for half an hour.
         let again = t.replica().await;

@@ -221,11 +221,13 @@ api_test!(a_made_up_fingerprint_does_not_take_anothers_alert, |s| generous(s), |
     let listed = attacker.get("/api/v2/alerts").await.json();
     let fingerprint = listed[0]["fingerprint"].as_str().unwrap().to_owned();
     // The hash is not made against collisions: this is the state in which the victim's alert has the same one.
-    let now = t.app.now();
+    let now = t.app.platform.now();
     let key = &victim.system.key;
     let (mut stored, _) =
-        router::alerts_and_silences_of_system(&t.app.db, tree.customer, key, now, now).await.unwrap();
-    let mut tx = t.app.db.begin().await.unwrap();
+        router::alerts_and_silences_of_system(&t.app.platform.db, tree.customer, key, now, now)
+            .await
+            .unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let row = router::AlertRow {
         organization_id: tree.customer,
         fingerprint,

@@ -31,7 +31,7 @@ fn sent(upstream: &Recorder) -> Vec<(String, bool)> {
 }
 
 async fn deliver(p: &Test) -> usize {
-    bailiwick_alerts::deliver_queued(&p.app).await.unwrap()
+    bailiwick_alerts::deliver_queued(&p.app.alerts).await.unwrap()
 }
 
 api_test!(a_resolve_does_not_overtake_what_waits, |t| async move {
@@ -145,7 +145,7 @@ fn refuses(request: &Recorded, is_bad: impl Fn(&str) -> bool) -> Answer {
 }
 
 fn dropped(p: &Test) -> u64 {
-    p.app.alerting().dropped()[0].1
+    p.app.alerts.alerting().dropped()[0].1
 }
 
 api_test!(only_the_alerts_that_the_router_refuses_are_dropped, |t| async move {
@@ -166,7 +166,7 @@ api_test!(only_the_alerts_that_the_router_refuses_are_dropped, |t| async move {
         }
         answer
     });
-    p.app.stop.cancel();
+    p.app.platform.stop.cancel();
     p.advance(Duration::from_secs(1));
     assert_eq!(deliver(&p).await, 20);
     let mut taken = taken.lock().unwrap().clone();
@@ -185,7 +185,7 @@ api_test!(a_router_that_refuses_everything_is_not_asked_without_end, |s| generou
     let system = Client::new(&p).await;
     system.push(&batch(0..120, "")).await.expect(200);
     upstream.answer_by(|request| refuses(request, |_| true));
-    p.app.stop.cancel();
+    p.app.platform.stop.cancel();
     let (mut rounds, mut tried) = (0, usize::MAX);
     while tried > 0 {
         let _ = upstream.take();
@@ -212,8 +212,9 @@ api_test!(what_a_slow_router_refuses_is_found_over_several_deliveries, |t| async
         let answer = refuses(request, |name| name == "A007");
         if answer.is_refusal() { answer.after(Duration::from_millis(350)) } else { answer }
     });
-    p.app.stop.cancel();
-    let waiting = async || Q::new("SELECT COUNT(*) FROM alert_queue").count(&p.app.db).await.unwrap();
+    p.app.platform.stop.cancel();
+    let waiting =
+        async || Q::new("SELECT COUNT(*) FROM alert_queue").count(&p.app.platform.db).await.unwrap();
     let mut rounds = 0;
     while waiting().await > 0 {
         p.advance(Duration::from_secs(60));

@@ -304,7 +304,7 @@ api_test!(a_tenant_that_does_not_run_yet_can_push_and_list_at_once, |t| async mo
     p.advance(Duration::from_secs(120));
     let mut names = Vec::new();
     while names.len() < UNKNOWN.len() {
-        bailiwick_alerts::deliver_queued(&p.app).await.unwrap();
+        bailiwick_alerts::deliver_queued(&p.app.alerts).await.unwrap();
         for request in upstream.wait_for(1).await.map(|_| upstream.take()).unwrap() {
             assert_eq!(request.values("x-scope-orgid").len(), 1);
             for alert in request.json().unwrap().as_array().unwrap() {
@@ -319,7 +319,7 @@ api_test!(a_tenant_that_does_not_run_yet_can_push_and_list_at_once, |t| async mo
 
 /// Lets both the service's own task and this call deliver; returns the alerts that have arrived.
 async fn delivered(p: &Test, upstream: &Recorder) -> Vec<Value> {
-    bailiwick_alerts::deliver_queued(&p.app).await.unwrap();
+    bailiwick_alerts::deliver_queued(&p.app.alerts).await.unwrap();
     let requests = upstream.take();
     requests.iter().flat_map(|r| r.json().unwrap().as_array().unwrap().clone()).collect()
 }
@@ -343,7 +343,7 @@ api_test!(queued_alerts_are_replaced_superseded_and_given_up, |s| generous(s), |
     assert!(upstream.take().is_empty());
     p.advance(Duration::from_secs(1));
     // The service's own task may be faster than this test.
-    bailiwick_alerts::deliver_queued(&p.app).await.unwrap();
+    bailiwick_alerts::deliver_queued(&p.app.alerts).await.unwrap();
     let sent = upstream.wait_for(1).await.unwrap();
     let sent = sent[0].json().unwrap();
     let said = |alert: &Value| {
@@ -369,12 +369,12 @@ api_test!(queued_alerts_outlive_the_process, |t| async move {
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
     let system = Client::new(&p).await;
     system.push(r#"[{"labels":{"alertname":"A"}}]"#).await.expect(200);
-    p.app.stop.cancel();
+    p.app.platform.stop.cancel();
     let _ = upstream.take();
     upstream.answer_by(|_| Answer::status(200));
     p.advance(Duration::from_secs(300));
     let again = p.replica().await;
-    bailiwick_alerts::deliver_queued(&again.app).await.unwrap();
+    bailiwick_alerts::deliver_queued(&again.app.alerts).await.unwrap();
     let sent = upstream.wait_for(1).await.unwrap();
     assert_eq!(sent[0].json().unwrap()[0]["labels"]["alertname"], "A");
 });

@@ -237,7 +237,7 @@ api_test!(probes_need_no_credential, |t| async move {
         assert_eq!(reply.text(), "OK");
         assert!(reply.header("content-type").unwrap().starts_with("text/plain"));
     }
-    t.app.db.close().await;
+    t.app.platform.db.close().await;
     t.get(&format!("{P}/-/healthy")).send().await.expect(200);
     // What was seen of the database counts for two seconds.
     let ready = async || t.get(&format!("{P}/-/ready")).send().await;
@@ -248,7 +248,7 @@ api_test!(probes_need_no_credential, |t| async move {
 api_test!(a_lost_database_is_503, |t| async move {
     let system = Client::new(&t).await;
     system.get("/api/v2/alerts").await.expect(200);
-    t.app.db.close().await;
+    t.app.platform.db.close().await;
     let reply = system.push(r#"[{"labels":{"alertname":"A"}}]"#).await.expect(503);
     assert!(reply.header("retry-after").is_some());
     // Where credentials are checked against the database, that fails first; a closed pool is a process that ends.

@@ -259,7 +259,7 @@ api_test!(
         t.advance(Duration::from_secs(1));
         assert_eq!(ids(&system, "").await, [""; 0]);
         system.get(&format!("/api/v2/silence/{active}")).await.expect(404);
-        assert_eq!(bailiwick_alerts::purge_ended(&t.app).await.unwrap(), 2);
+        assert_eq!(bailiwick_alerts::purge_ended(&t.app.alerts).await.unwrap(), 2);
     }
 );
 

@@ -179,7 +179,7 @@ api_test!(grafana_and_karma_as_the_guide_says, |s| generous(s), |t| async move {
             .map(|(name, value)| json!({"name": name, "value": value, "isRegex": false, "isEqual": true}))
             .collect();
         let silence = json!({
-            "matchers": matchers, "startsAt": t.app.now().rfc3339(3), "createdBy": "ada", "comment": "at work",
+            "matchers": matchers, "startsAt": t.app.platform.now().rfc3339(3), "createdBy": "ada", "comment": "at work",
             "endsAt": wall_clock().plus(std::time::Duration::from_secs(3600)).rfc3339(3),
         });
         let made = call("POST", "/api/v2/silences").json(silence).send().await.expect(200).json();

@@ -74,7 +74,7 @@ api_test!(a_file_known_already_is_not_sent_again, |t| async move {
     let first = ask("GET", "\"other\"").await.expect(200);
     let etag = first.header("etag").unwrap().to_owned();
     let rows = bailiwick_store::sql::Q::new("SELECT sha256 FROM rebranding_assets");
-    let (sha256,): (String,) = rows.one(&t.app.db).await.unwrap();
+    let (sha256,): (String,) = rows.one(&t.app.platform.db).await.unwrap();
     assert_eq!(etag, format!("\"{}\"", &sha256[..32]));
     for known in [etag.clone(), "*".to_owned(), format!("\"x\", W/{etag}")] {
         for method in ["GET", "HEAD"] {

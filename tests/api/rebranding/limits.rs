@@ -84,7 +84,7 @@ api_test!(uploads_wait_for_their_turn, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     enable(&t, &owner, tree.customer).await;
-    let places = t.app.rebranding.occupy();
+    let places = t.app.directory.rebranding.occupy();
     assert!(!places.is_empty());
     let fields: &[Field<'_>] = &[("product_name", None, b"N")];
     let waiting = put(&t, &owner, tree.customer, "ns8", fields);

@@ -57,7 +57,7 @@ impl Forge {
     /// A good token by the service's clock.
     pub fn later(&self, t: &Test) -> String {
         let mut claims = self.claims();
-        claims["exp"] = json!(t.app.now().secs() + 600);
+        claims["exp"] = json!(t.app.platform.now().secs() + 600);
         self.sign(&Forge::header(), &claims)
     }
 
@@ -186,7 +186,7 @@ forge_test!(claims_that_are_not_those_of_a_bearer_access_token, |issuer| for_us(
         change(&mut claims);
         f.sign(&Forge::header(), &claims)
     };
-    let now = t.app.now().secs();
+    let now = t.app.platform.now().secs();
     let changes: [(&str, Change<'_>); 25] = [
         ("another issuer", &|c| c["iss"] = json!("https://other.example")),
         ("the issuer with a slash", &|c| c["iss"] = json!(format!("{}/", c["iss"].as_str().unwrap()))),
@@ -268,7 +268,7 @@ forge_test!(what_is_no_token_is_refused_and_shown_to_nobody, |_issuer| {}, |t, f
 
 forge_test!(what_introspection_says_is_looked_at, |issuer| for_us(issuer), |t, f| async move {
     let url = f.upstream.url();
-    let (now, keys) = (t.app.now().secs(), f.keys());
+    let (now, keys) = (t.app.platform.now().secs(), f.keys());
     let good = json!({"active": true, "sub": "o", "client_id": "bailiwick", "token_type": "Bearer", "iss": url,
         "aud": ["https://other.example", AUDIENCE], "exp": now + 60, "email": "owner@example.org", "email_verified": "true"});
     let say = |said: Value| {

@@ -12,7 +12,7 @@ const EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
 const PATH: &str = "/oidc/backchannel-logout";
 
 fn claims(forge: &Forge, t: &Test) -> Value {
-    let now = t.app.now().secs();
+    let now = t.app.platform.now().secs();
     json!({
         "iss": forge.upstream.url(), "aud": "bailiwick", "iat": now, "exp": now + 120, "jti": "x",
         "sub": "o", "sid": "at-the-desk", "events": {EVENT: {}},
@@ -26,7 +26,7 @@ async fn send(t: &Test, token: &str) -> Reply {
 /// A session of the first user, from a session at the issuer.
 async fn session(forge: &Forge, t: &Test, sid: Option<&str>) -> String {
     let mut token = forge.claims();
-    token["exp"] = json!(t.app.now().secs() + 600);
+    token["exp"] = json!(t.app.platform.now().secs() + 600);
     token["sid"] = json!(sid);
     let token = forge.sign(&Forge::header(), &token);
     exchange(t, &token).await.expect(200).data()["token"].as_str().unwrap().to_owned()
@@ -92,7 +92,7 @@ async fn only_logout_tokens(engine: Engine) {
         }
         forge.sign(&Forge::header(), &claims)
     };
-    let now = t.app.now().secs();
+    let now = t.app.platform.now().secs();
     let stranger = Forge::start().await;
     let good = forge.sign(&Forge::header(), &claims(&forge, &t));
     let (head, _) = good.rsplit_once('.').unwrap();

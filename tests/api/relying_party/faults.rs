@@ -218,7 +218,7 @@ forge_test!(many_who_come_at_once_have_the_keys_fetched_once, |_issuer| {}, |t, 
     assert_eq!(asked(f.upstream.take()), ["/.well-known/openid-configuration", "/jwks"]);
     // An unknown key: the service asks for the keys once in 10 s, for all requests.
     let mut claims = f.claims();
-    claims["exp"] = json!(t.app.now().secs() + 600);
+    claims["exp"] = json!(t.app.platform.now().secs() + 600);
     let header = jsonwebtoken::Header { kid: Some("other".to_owned()), ..Forge::header() };
     let unknown = f.sign(&header, &claims);
     for seconds in [0, 10, 9, 1] {

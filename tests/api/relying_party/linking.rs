@@ -16,7 +16,7 @@ async fn out(t: &Test, p: &IdentityProvider, person: &str) {
 }
 
 async fn change(t: &Test, q: Q) {
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     assert!(q.run(&mut tx).await.unwrap() > 0);
     tx.commit().await.unwrap();
 }
@@ -35,11 +35,11 @@ external_test!(a_verified_address_links_once, |t, p| async move {
     // Another account with the same address is another person.
     out(&t, p, &format!("b~{email}~true")).await;
     opened(&t, p, &first).await.expect(200);
-    let stored = account_links::user(&t.app.db, &p.url(), &first).await.unwrap();
+    let stored = account_links::user(&t.app.platform.db, &p.url(), &first).await.unwrap();
     assert_eq!(stored, Some(person.id));
     let mut rows = Vec::new();
     let filter = audit::Filter { object: Some(person.id.0), ..audit::Filter::default() };
-    audit::read(&t.app, &filter, 10, |page| {
+    audit::read(&t.app.platform, &filter, 10, |page| {
         rows.extend(page.to_vec());
         true
     })
@@ -56,9 +56,9 @@ external_test!(a_verified_address_links_once, |t, p| async move {
     // An operator may remove the link, so that the user can come with another account.
     let session = opened(&t, p, &first).await.data()["token"].as_str().unwrap().to_owned();
     t.get("/api/me").bearer(&session).send().await.expect(200);
-    assert!(relying_party::unlink(&t.app, "other@example.org").await.unwrap());
+    assert!(relying_party::unlink(&t.app.identity, "other@example.org").await.unwrap());
     t.get("/api/me").bearer(&session).send().await.expect_message(401, "token has been revoked");
-    assert!(!relying_party::unlink(&t.app, "other@example.org").await.unwrap());
+    assert!(!relying_party::unlink(&t.app.identity, "other@example.org").await.unwrap());
     out(&t, p, &first).await;
     opened(&t, p, "c~other@example.org~true").await.expect(200);
 });
@@ -69,8 +69,10 @@ external_test!(
     |t, p| async move {
         out(&t, p, OWNER).await;
         let owner = t.owner().await;
-        let mut tx = t.app.db.begin().await.unwrap();
-        assert!(account_links::insert(&mut tx, &p.url(), OWNER, owner.id, t.app.now()).await.unwrap());
+        let mut tx = t.app.platform.db.begin().await.unwrap();
+        assert!(
+            account_links::insert(&mut tx, &p.url(), OWNER, owner.id, t.app.platform.now()).await.unwrap()
+        );
         tx.commit().await.unwrap();
         opened(&t, p, OWNER).await.expect(200);
     }
@@ -96,11 +98,11 @@ external_test!(the_state_of_the_user_decides, |t, p| async move {
     t.suspend_user(person.id).await;
     suspended(opened(&t, p, &who).await);
     assert_eq!(
-        account_links::user(&t.app.db, &p.url(), &who).await.unwrap(),
+        account_links::user(&t.app.platform.db, &p.url(), &who).await.unwrap(),
         None,
         "not linked while suspended"
     );
-    let now = Some(t.app.now());
+    let now = Some(t.app.platform.now());
     let set = |column: &str, at: Option<Ts>| {
         Q::new(&format!("UPDATE users SET {column} = ? WHERE id = ?")).bind(at).bind(person.id)
     };
@@ -132,7 +134,7 @@ external_test!(who_is_deleted_leaves_his_subject_to_who_comes_after_him, |t, p| 
     t.delete(&format!("/api/users/{first}")).bearer(&owner.token).send().await.expect(200);
     out(&t, p, who).await;
     assert_eq!(
-        account_links::user(&t.app.db, &p.url(), who).await.unwrap(),
+        account_links::user(&t.app.platform.db, &p.url(), who).await.unwrap(),
         Some(first),
         "while there is no other"
     );
@@ -143,17 +145,17 @@ external_test!(who_is_deleted_leaves_his_subject_to_who_comes_after_him, |t, p| 
     t.suspend_user(second).await;
     opened(&t, p, who).await.expect_message(401, "user account has been suspended");
     assert_eq!(
-        account_links::user(&t.app.db, &p.url(), who).await.unwrap(),
+        account_links::user(&t.app.platform.db, &p.url(), who).await.unwrap(),
         Some(first),
         "not while suspended"
     );
     t.patch(&format!("/api/users/{second}/reactivate")).bearer(&owner.token).send().await.expect(200);
     assert_eq!(opened(&t, p, who).await.expect(200).data()["user"]["id"], second.to_string());
-    assert_eq!(account_links::user(&t.app.db, &p.url(), who).await.unwrap(), Some(second));
+    assert_eq!(account_links::user(&t.app.platform.db, &p.url(), who).await.unwrap(), Some(second));
     for (user, action) in [(first, "user.unlink"), (second, "user.link")] {
         let filter = audit::Filter { object: Some(user.0), ..audit::Filter::default() };
         let mut actions = Vec::new();
-        audit::read(&t.app, &filter, 10, |page| {
+        audit::read(&t.app.platform, &filter, 10, |page| {
             actions.extend(page.iter().map(|row| row.action.clone()));
             true
         })
@@ -194,5 +196,5 @@ external_test!(who_is_destroyed_takes_his_link_along, |t, p| async move {
     opened(&t, p, &who).await.expect(200);
     t.delete(&format!("/api/users/{}/destroy", person.id)).bearer(&owner.token).send().await.expect(200);
     out(&t, p, &who).await;
-    assert_eq!(account_links::user(&t.app.db, &p.url(), &who).await.unwrap(), None);
+    assert_eq!(account_links::user(&t.app.platform.db, &p.url(), &who).await.unwrap(), None);
 });

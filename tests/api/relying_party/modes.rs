@@ -29,7 +29,7 @@ api_test!(there_are_no_passwords, |settings| elsewhere(settings), |t| async move
         reply.expect_message(403, "insufficient permissions");
     }
     t.get("/api/me/api-keys").bearer(&owner.token).send().await.expect(200);
-    let nobody = t.app.fresh::<uuid::Uuid>();
+    let nobody = t.app.platform.fresh::<uuid::Uuid>();
     let reply = t.patch(&format!("/api/users/{nobody}/password")).bearer(&owner.token).send().await;
     reply.expect_message(404, "user not found");
 });
@@ -77,7 +77,7 @@ async fn told(engine: Engine) {
     assert!(welcome.subject().starts_with("Welcome to "), "{}", welcome.subject());
     assert!(!welcome.body().contains("Password") && welcome.body().contains("https://ui.example.org"));
     insta::assert_snapshot!("welcome_elsewhere", welcome.body());
-    assert_eq!(identities::password(&t.app.db, user).await.unwrap().unwrap().hash, None);
+    assert_eq!(identities::password(&t.app.platform.db, user).await.unwrap().unwrap().hash, None);
 
     // The service asks for no confirmation of an address here: both addresses get a mail.
     let person = t.session(user).await;
@@ -135,5 +135,5 @@ api_test!(owners_are_made_without_a_password, |settings| elsewhere(settings), |t
         password: None,
     };
     let id = bootstrap::create_owner_user(&t.app, &new).await.unwrap();
-    assert_eq!(identities::password(&t.app.db, id).await.unwrap().unwrap().hash, None);
+    assert_eq!(identities::password(&t.app.platform.db, id).await.unwrap().unwrap().hash, None);
 });

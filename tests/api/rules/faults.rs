@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// has another one.
 pub(crate) async fn alter(t: &Test, statements: &[&str]) {
     for statement in statements {
-        let mut tx = t.app.db.begin().await.unwrap();
+        let mut tx = t.app.platform.db.begin().await.unwrap();
         Q::new(statement).run(&mut tx).await.unwrap();
         tx.commit().await.unwrap();
     }
@@ -57,12 +57,15 @@ async fn everything(t: &Test, owner: &Persona) -> Vec<Value> {
         all.push(t.get(&path).bearer(&owner.token).send().await.expect(200).data());
     }
     let chains: Vec<(uuid::Uuid, Option<String>)> =
-        Q::new("SELECT id, revoked_reason FROM session_chains ORDER BY id").all(&t.app.db).await.unwrap();
+        Q::new("SELECT id, revoked_reason FROM session_chains ORDER BY id")
+            .all(&t.app.platform.db)
+            .await
+            .unwrap();
     let counts: Vec<(uuid::Uuid, i64, i64)> = Q::new(
         "SELECT organization_id, CAST(users AS BIGINT), CAST(systems AS BIGINT) FROM organization_counts \
          ORDER BY organization_id",
     )
-    .all(&t.app.db)
+    .all(&t.app.platform.db)
     .await
     .unwrap();
     all.push(json!([format!("{chains:?}"), format!("{counts:?}")]));
@@ -228,7 +231,7 @@ api_test!(without_a_scope_there_is_no_answer, |t| async move {
         .collect();
     alter(&t, &columns.iter().map(String::as_str).collect::<Vec<_>>()).await;
     // Without this, the service would repeat earlier answers.
-    t.app.answers.forget();
+    t.app.platform.answers.forget();
     for who in [&d, &r] {
         for (path, message) in scoped(&tree, &user, &system) {
             // An empty answer would be wrong as well, but never a wider one.
@@ -246,12 +249,13 @@ api_test!(without_a_scope_there_is_no_answer, |t| async move {
 api_test!(a_failed_lookup_mints_no_token, |t| async move {
     let tree = t.tree().await;
     let user = t.user(tree.reseller, &["admin"]).await;
-    let chains = async || Q::new("SELECT COUNT(*) FROM session_chains").count(&t.app.db).await.unwrap();
+    let chains =
+        async || Q::new("SELECT COUNT(*) FROM session_chains").count(&t.app.platform.db).await.unwrap();
     let refresh =
         async || t.post("/api/auth/refresh").json(json!({"refresh_token": user.refresh_token})).send().await;
     let before = chains().await;
     for broken in [json!("admin"), json!({"admin": true}), json!([1])] {
-        let mut tx = t.app.db.begin().await.unwrap();
+        let mut tx = t.app.platform.db.begin().await.unwrap();
         Q::new("UPDATE users SET role_ids = ? WHERE id = ?")
             .bind(broken)
             .bind(user.id)
@@ -259,7 +263,7 @@ api_test!(a_failed_lookup_mints_no_token, |t| async move {
             .await
             .unwrap();
         tx.commit().await.unwrap();
-        assert!(bailiwick_identity::auth::issue_token(&t.app, user.id).await.is_err());
+        assert!(bailiwick_identity::auth::issue_token(&t.app.identity, user.id).await.is_err());
         let reply = refresh().await;
         assert!(reply.status.is_server_error(), "{}", reply.text());
         assert_eq!(reply.data(), Value::Null);
@@ -267,7 +271,7 @@ api_test!(a_failed_lookup_mints_no_token, |t| async move {
         assert!(reply.status.is_server_error(), "{}", reply.text());
     }
     assert_eq!(chains().await, before);
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new("UPDATE users SET role_ids = ? WHERE id = ?")
         .bind(json!(["admin"]))
         .bind(user.id)

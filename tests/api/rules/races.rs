@@ -166,7 +166,7 @@ async fn storm(t: &Test, round: usize) {
     }
     let left = Q::new("SELECT COUNT(*) FROM organizations WHERE id = ? OR p2 = ?").bind(d).bind(d);
     assert_eq!(
-        left.count(&t.app.db).await.unwrap(),
+        left.count(&t.app.platform.db).await.unwrap(),
         0,
         "the distributor was destroyed whatever else happened"
     );
@@ -181,7 +181,7 @@ api_test!(overlapping_moves_and_destructions_do_not_block_each_other, |t| async 
              AND u.deleted_at IS NULL) AS BIGINT), n.systems, CAST((SELECT COUNT(*) FROM systems s \
              WHERE s.organization_id = n.organization_id AND s.deleted_at IS NULL) AS BIGINT) FROM organization_counts n",
         )
-        .all(&t.app.db)
+        .all(&t.app.platform.db)
         .await
         .unwrap();
         assert!(wrong.iter().all(|(users, u, systems, s)| users == u && systems == s), "{wrong:?}");

@@ -62,7 +62,7 @@ async fn ids(t: &Test, who: &Persona, what: &str) -> BTreeSet<String> {
 /// Users or systems with their organizations, as stored.
 async fn stored(t: &Test, table: &str) -> Vec<(String, OrgId)> {
     let rows: Vec<(uuid::Uuid, uuid::Uuid)> =
-        Q::new(&format!("SELECT id, organization_id FROM {table}")).all(&t.app.db).await.unwrap();
+        Q::new(&format!("SELECT id, organization_id FROM {table}")).all(&t.app.platform.db).await.unwrap();
     rows.into_iter().map(|(id, org)| (id.to_string(), OrgId(org))).collect()
 }
 
@@ -166,7 +166,7 @@ api_test!(every_process_sees_the_present_tree, |t| async move {
     let tree = t.tree().await;
     let second = t.replica().await;
     // SQLite belongs to one process.
-    let other = if t.app.db.is_postgres() { &second } else { &t };
+    let other = if t.app.platform.db.is_postgres() { &second } else { &t };
     let owner = t.owner().await;
     let (d, r) = (t.user(tree.distributor, &["super"]).await, t.user(tree.reseller, &["super"]).await);
     let user = t.user(tree.reseller, &["reader"]).await;
@@ -227,7 +227,7 @@ api_test!(a_new_system_is_visible_at_once_to_all_above, |t| async move {
     let body = json!({"name": "Fresh", "organization_id": tree.customer});
     let made = t.post("/api/systems").bearer(&personas[2].0.token).json(body).send().await.expect(201).data();
     let id = made["id"].as_str().unwrap();
-    let processes = if t.app.db.is_postgres() { vec![&t, &second] } else { vec![&t] };
+    let processes = if t.app.platform.db.is_postgres() { vec![&t, &second] } else { vec![&t] };
     for process in processes {
         for (who, sees) in &personas {
             assert_eq!(ids(process, who, "systems").await.contains(id), *sees, "{:?}", who.org_type);

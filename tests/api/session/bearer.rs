@@ -32,7 +32,7 @@ api_test!(a_token_says_what_the_contract_lists_and_nothing_else, |t| async move 
     assert_eq!(header["alg"], "HS256");
     assert!(header["kid"].as_str().is_some_and(|kid| !kid.is_empty()));
     assert_ne!(header["kid"], part(&session.refresh_token, 0)["kid"]);
-    let now = t.app.now().secs();
+    let now = t.app.platform.now().secs();
     for (token, kind, life) in [(&session.token, "access", 1800), (&session.refresh_token, "refresh", 1800)] {
         let claims = part(token, 1);
         assert_eq!(claims["token_type"], kind);
@@ -85,7 +85,7 @@ api_test!(a_token_that_differs_in_one_thing_opens_nothing, |t| async move {
         ("audience", other(&t, |s| s.tokens.audience = "http://elsewhere/api".into(), none)),
     ];
     for (what, app) in foreign {
-        let session = auth::issue_token(&app, user).await.unwrap();
+        let session = auth::issue_token(&app.identity, user).await.unwrap();
         let reply = me(&t, &session).await;
         assert_eq!(reply.message(), "invalid token", "another {what}");
         refresh(&t, &session.refresh_token).await.expect_message(401, "invalid refresh token");
@@ -118,7 +118,7 @@ api_test!(a_replica_whose_clock_is_behind_accepts_a_fresh_token, |t| async move 
     let user = user(&t).await;
     for (ahead, status) in [(30, 200), (60, 200), (62, 401)] {
         let app = other(&t, |_| {}, Duration::from_secs(ahead));
-        let session = auth::issue_token(&app, user).await.unwrap();
+        let session = auth::issue_token(&app.identity, user).await.unwrap();
         assert_eq!(me(&t, &session).await.status, status, "{ahead} s ahead");
     }
 });
@@ -138,7 +138,7 @@ api_test!(
             },
             Duration::ZERO,
         );
-        let session = auth::issue_token(&before, user).await.unwrap();
+        let session = auth::issue_token(&before.identity, user).await.unwrap();
         me(&t, &session).await.expect(200);
         let next = refreshed(refresh(&t, &session.refresh_token).await);
         assert_ne!(

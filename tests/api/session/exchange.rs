@@ -18,16 +18,16 @@ api_test!(an_exchange_starts_a_chain_of_its_own_each_time, |t| async move {
     assert_eq!(refresh_claims["exp"].as_i64().unwrap() - refresh_claims["iat"].as_i64().unwrap(), 7 * 86_400);
     let shown = t.get("/api/me").bearer(data["token"].as_str().unwrap()).send().await.expect(200);
     assert_eq!(shown.data(), data["user"]);
-    let stored = users::get(&t.app.db, user).await.unwrap().unwrap().user;
-    assert_eq!(stored.latest_login_at, Some(t.app.now()));
+    let stored = users::get(&t.app.platform.db, user).await.unwrap().unwrap().user;
+    assert_eq!(stored.latest_login_at, Some(t.app.platform.now()));
     assert_eq!(stored.updated_at, stored.created_at);
     let profile = t.get("/api/user/profile").bearer(&token).send().await.expect(200);
     assert_eq!(profile.data(), data["user"], "the provider's token opens it too");
     t.get("/api/me").bearer(&token).send().await.expect_message(401, "invalid token");
 
-    let mut tx = t.app.db.begin().await.unwrap();
-    logins::end(&mut tx, login, t.app.now()).await.unwrap();
-    auth::revoke_login_chains(&mut tx, t.app.now(), login).await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    logins::end(&mut tx, login, t.app.platform.now()).await.unwrap();
+    auth::revoke_login_chains(&mut tx, t.app.platform.now(), login).await.unwrap();
     tx.commit().await.unwrap();
     let reply = t.get("/api/me").bearer(data["token"].as_str().unwrap()).send().await;
     assert_reason(reply, "token has been revoked", "user logout");
@@ -52,7 +52,7 @@ api_test!(only_first_party_tokens_are_exchanged, |t| async move {
 api_test!(a_disabled_user_cannot_exchange, |t| async move {
     let user = user(&t).await;
     let (token, _) = provider_token(&t, user, "bailiwick").await;
-    let now = Some(t.app.now());
+    let now = Some(t.app.platform.now());
     let own = |column: &str, at: Option<Ts>| {
         Q::new(&format!("UPDATE users SET {column} = ? WHERE id = ?")).bind(at).bind(user)
     };

@@ -3,7 +3,7 @@
 use super::*;
 
 api_test!(the_first_start_creates_one_owner_however_many_processes_start, |t| async move {
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     for table in ["users", "organization_counts", "organizations"] {
         Q::new(&format!("DELETE FROM {table}")).run(&mut tx).await.unwrap();
     }
@@ -45,7 +45,7 @@ api_test!(a_further_owner_user_needs_good_fields, |t| async move {
     create("a.b@example.net", None, PASSWORD).await.unwrap();
     let names: Vec<(String,)> =
         Q::new("SELECT username FROM users WHERE username LIKE 'a%' ORDER BY username")
-            .all(&t.app.db)
+            .all(&t.app.platform.db)
             .await
             .unwrap();
     assert_eq!(names.into_iter().map(|n| n.0).collect::<Vec<_>>(), ["a_b", "a_b_1"]);

@@ -51,11 +51,11 @@ pub async fn user(t: &Test) -> UserId {
 }
 
 async fn session(t: &Test, user: UserId) -> Session {
-    auth::issue_token(&t.app, user).await.unwrap()
+    auth::issue_token(&t.app.identity, user).await.unwrap()
 }
 
 async fn change(t: &Test, q: Q) {
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     assert!(q.run(&mut tx).await.unwrap() > 0);
     tx.commit().await.unwrap();
 }
@@ -86,10 +86,11 @@ fn other(t: &Test, change: impl FnOnce(&mut Settings), ahead: Duration) -> App {
     let mut settings = (*t.app.settings).clone();
     change(&mut settings);
     let clock = ManualClock::new();
-    clock.set(t.app.now().plus(ahead));
+    clock.set(t.app.platform.now().plus(ahead));
     static SEED: AtomicU64 = AtomicU64::new(1000);
     let entropy = Arc::new(SeededEntropy::new(SEED.fetch_add(1, Ordering::Relaxed)));
-    App::new(settings, t.app.db.clone(), Arc::new(clock), entropy, Catalogue::built_in().clone()).unwrap()
+    App::new(settings, t.app.platform.db.clone(), Arc::new(clock), entropy, Catalogue::built_in().clone())
+        .unwrap()
 }
 
 #[track_caller]
@@ -101,10 +102,10 @@ fn assert_reason(reply: Reply, message: &str, reason: &str) {
 
 /// An access token of the embedded provider and the login behind it.
 pub async fn provider_token(t: &Test, user: UserId, client_id: &str) -> (String, LoginId) {
-    let (now, token) = (t.app.now(), t.app.fresh::<uuid::Uuid>().to_string());
+    let (now, token) = (t.app.platform.now(), t.app.platform.fresh::<uuid::Uuid>().to_string());
     let later = now.plus(Duration::from_secs(3600));
     let login = logins::Login {
-        id: t.app.fresh(),
+        id: t.app.platform.fresh(),
         user_id: user,
         authenticated_at: now,
         methods: SignInMethods::of(SignInMethod::Password),
@@ -113,7 +114,7 @@ pub async fn provider_token(t: &Test, user: UserId, client_id: &str) -> (String,
     let code =
         grants::Code { redirect_uri: "x".into(), challenge: None, expires_at: now, used_at: Some(now) };
     let grant = grants::Grant {
-        id: t.app.fresh(),
+        id: t.app.platform.fresh(),
         user_id: user,
         login_id: login.id,
         client_id: client_id.to_owned(),
@@ -136,7 +137,7 @@ pub async fn provider_token(t: &Test, user: UserId, client_id: &str) -> (String,
         created_at: now,
         expires_at: later,
     };
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     logins::insert(&mut tx, &login, &bailiwick_platform::keys::token_digest(&format!("cookie of {token}")))
         .await
         .unwrap();

@@ -11,9 +11,9 @@ api_test!(a_reset_ends_sessions_and_provider_logins, |t| async move {
     let user = user(&t).await;
     let (token, _) = provider_token(&t, user, "bailiwick").await;
     let session = exchange(&t, &token).await.expect(200).data();
-    let hash = passwords::hash(&t.app, "Other-Window-93-Rivers").await.unwrap();
-    let mut tx = t.app.db.begin().await.unwrap();
-    let now = t.app.now();
+    let hash = passwords::hash(&t.app.identity, "Other-Window-93-Rivers").await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    let now = t.app.platform.now();
     assert!(
         passwords::set_password(&mut tx, now, user, Some(&hash), passwords::Origin::Chosen, None)
             .await
@@ -23,9 +23,9 @@ api_test!(a_reset_ends_sessions_and_provider_logins, |t| async move {
     let reply = t.get("/api/me").bearer(session["token"].as_str().unwrap()).send().await;
     assert_reason(reply, "token has been revoked", "password changed");
     exchange(&t, &token).await.expect_message(401, "invalid access token");
-    assert!(passwords::verify(&t.app, "Other-Window-93-Rivers", Some(&hash)).await.unwrap());
-    assert!(!passwords::verify(&t.app, PASSWORD, Some(&hash)).await.unwrap());
-    assert!(!passwords::verify(&t.app, PASSWORD, None).await.unwrap());
+    assert!(passwords::verify(&t.app.identity, "Other-Window-93-Rivers", Some(&hash)).await.unwrap());
+    assert!(!passwords::verify(&t.app.identity, PASSWORD, Some(&hash)).await.unwrap());
+    assert!(!passwords::verify(&t.app.identity, PASSWORD, None).await.unwrap());
 });
 
 // Proves spec: guarantees#identity 15.

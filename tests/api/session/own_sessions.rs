@@ -48,7 +48,7 @@ api_test!(a_session_is_ended_with_the_browser_login_it_came_from, |t| async move
     // From elsewhere: the login too.
     end(&own.token, &id("two")).await.expect(200);
     t.get("/api/me").bearer(&two).send().await.expect(401);
-    let open = auth::open_of(&t.app, user).await.unwrap();
+    let open = auth::open_of(&t.app.identity, user).await.unwrap();
     assert!(open.logins.iter().all(|open| open.id != login) && open.chains.len() == 1);
     t.post("/api/auth/exchange").json(json!({"access_token": provider})).send().await.expect(401);
     let own_id = own.chain.to_string();
@@ -71,7 +71,9 @@ api_test!(all_other_sessions_end_at_once, |t| async move {
 api_test!(the_sessions_of_others_are_missing, |t| async move {
     let (user, owner) = (user(&t).await, t.owner().await);
     let theirs = session(&t, user).await;
-    for id in [theirs.chain.to_string(), t.app.fresh::<uuid::Uuid>().to_string(), "nonsense".to_owned()] {
+    for id in
+        [theirs.chain.to_string(), t.app.platform.fresh::<uuid::Uuid>().to_string(), "nonsense".to_owned()]
+    {
         let end = t.delete(&format!("/api/me/sessions/{id}")).bearer(&owner.token).send().await;
         end.expect_message(404, "session not found");
     }

@@ -19,7 +19,7 @@ api_test!(a_refresh_uses_the_token_up_and_leaves_access_tokens_alone, |t| async 
     let (login,): (Option<i64>,) =
         Q::new("SELECT CAST(1 AS BIGINT) FROM users WHERE id = ? AND latest_login_at IS NOT NULL")
             .bind(user)
-            .optional(&t.app.db)
+            .optional(&t.app.platform.db)
             .await
             .unwrap()
             .unwrap_or_default();
@@ -93,7 +93,9 @@ api_test!(refreshes_of_many_at_once_are_answered_one_by_one, |t| async move {
     let over_id = part(&over.refresh_token, 1)["sid"].as_str().unwrap().parse::<uuid::Uuid>().unwrap();
     change(
         &t,
-        Q::new("UPDATE session_chains SET revoked_at = ? WHERE id = ?").bind(t.app.now()).bind(over_id),
+        Q::new("UPDATE session_chains SET revoked_at = ? WHERE id = ?")
+            .bind(t.app.platform.now())
+            .bind(over_id),
     )
     .await;
     let plain = futures_util::future::join_all(good.iter().map(|s| refresh(&t, &s.refresh_token)));
@@ -179,9 +181,13 @@ api_test!(expired_chains_are_removed_and_no_others, |t| async move {
     let (old, kept) = (session(&t, user).await, session(&t, user).await);
     let next = refreshed(refresh(&t, &kept.refresh_token).await);
     t.advance(Duration::from_secs(2 * 1800));
-    assert_eq!(auth::purge_expired(&t.app).await.unwrap(), 0, "its last access token may still be alive");
+    assert_eq!(
+        auth::purge_expired(&t.app.identity).await.unwrap(),
+        0,
+        "its last access token may still be alive"
+    );
     t.advance(Duration::from_secs(1));
-    assert_eq!(auth::purge_expired(&t.app).await.unwrap(), 1);
+    assert_eq!(auth::purge_expired(&t.app.identity).await.unwrap(), 1);
     me(&t, &old).await.expect_message(401, "invalid token");
     refreshed(refresh(&t, &next).await);
 });

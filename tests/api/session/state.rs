@@ -7,7 +7,7 @@ use super::*;
 api_test!(a_suspended_user_is_refused_on_the_next_request, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
-    let now = t.app.now();
+    let now = t.app.platform.now();
     let suspend =
         |at: Option<Ts>| Q::new("UPDATE users SET suspended_at = ? WHERE id = ?").bind(at).bind(user);
     change(&t, suspend(Some(now))).await;
@@ -17,7 +17,7 @@ api_test!(a_suspended_user_is_refused_on_the_next_request, |t| async move {
         assert_reason(reply, text, "user suspended by administrator");
     }
     assert_reason(refresh(&t, &session.refresh_token).await, text, "user suspended by administrator");
-    assert!(auth::issue_token(&t.app, user).await.is_err());
+    assert!(auth::issue_token(&t.app.identity, user).await.is_err());
     t.post("/api/auth/logout").bearer(&session.token).send().await.expect(401);
     change(&t, suspend(None)).await;
     me(&t, &session).await.expect(200);
@@ -29,7 +29,7 @@ api_test!(the_state_of_the_organization_counts, |t| async move {
     let session = session(&t, user).await;
     let mark =
         |column: &str, at: Option<Ts>| Q::new(&format!("UPDATE organizations SET {column} = ?")).bind(at);
-    let now = Some(t.app.now());
+    let now = Some(t.app.platform.now());
     change(&t, mark("eff_suspended_at", now)).await;
     assert_reason(me(&t, &session).await, "user account has been suspended", "organization suspended");
     change(&t, mark("eff_suspended_at", None)).await;
@@ -42,7 +42,7 @@ api_test!(suspended_is_told_before_revoked, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     t.post("/api/auth/logout").bearer(&session.token).send().await.expect(200);
-    let now = t.app.now();
+    let now = t.app.platform.now();
     change(
         &t,
         Q::new("UPDATE users SET suspended_at = ?, deleted_at = ? WHERE id = ?")
@@ -64,13 +64,15 @@ api_test!(suspended_is_told_before_revoked, |t| async move {
 api_test!(reactivation_revives_no_earlier_token, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
-    let home = identities::get(&t.app.db, user).await.unwrap().unwrap().organization;
+    let home = identities::get(&t.app.platform.db, user).await.unwrap().unwrap().organization;
     let organization = (home.id, home.org_type);
-    let mut tx = t.app.db.begin().await.unwrap();
-    auth::revoke_organization(&mut tx, t.app.now(), organization, auth::Reason::Suspended).await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    auth::revoke_organization(&mut tx, t.app.platform.now(), organization, auth::Reason::Suspended)
+        .await
+        .unwrap();
     tx.commit().await.unwrap();
     assert_reason(me(&t, &session).await, "token has been revoked", "user suspended");
-    let later = auth::issue_token(&t.app, user).await.unwrap();
+    let later = auth::issue_token(&t.app.identity, user).await.unwrap();
     me(&t, &later).await.expect(200);
 });
 
@@ -103,7 +105,7 @@ api_test!(a_change_of_roles_or_names_shows_on_the_next_request, |t| async move {
 api_test!(unreadable_state_gives_503_and_never_access, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
-    t.app.db.close().await;
+    t.app.platform.db.close().await;
     let text = "security service temporarily unavailable";
     let replies = [
         me(&t, &session).await,
@@ -124,18 +126,20 @@ api_test!(sessions_of_one_user_may_move_all_at_once, |t| async move {
         let (token, _) = provider_token(&t, user, "bailiwick").await;
         let (a, b) = (session(&t, user).await, session(&t, user).await);
         let reset = async {
-            let mut tx = t.app.db.begin().await.unwrap();
+            let mut tx = t.app.platform.db.begin().await.unwrap();
             identities::get_for_login(&mut tx, user).await.unwrap();
-            auth::revoke_user(&mut tx, t.app.now(), user, None, auth::Reason::PasswordChanged).await.unwrap();
+            auth::revoke_user(&mut tx, t.app.platform.now(), user, None, auth::Reason::PasswordChanged)
+                .await
+                .unwrap();
             tx.commit().await.unwrap();
         };
-        let home = identities::get(&t.app.db, user).await.unwrap().unwrap().organization;
+        let home = identities::get(&t.app.platform.db, user).await.unwrap().unwrap().organization;
         let organization = (home.id, home.org_type);
         let suspension = async {
-            let mut tx = t.app.db.begin().await.unwrap();
-            let at = Some(t.app.now());
+            let mut tx = t.app.platform.db.begin().await.unwrap();
+            let at = Some(t.app.platform.now());
             Q::new("UPDATE organizations SET eff_suspended_at = ?").bind(at).run(&mut tx).await.unwrap();
-            auth::revoke_organization(&mut tx, t.app.now(), organization, auth::Reason::Suspended)
+            auth::revoke_organization(&mut tx, t.app.platform.now(), organization, auth::Reason::Suspended)
                 .await
                 .unwrap();
             tx.commit().await.unwrap();
@@ -156,7 +160,7 @@ api_test!(sessions_of_one_user_may_move_all_at_once, |t| async move {
         }
         change(&t, Q::new("UPDATE organizations SET eff_suspended_at = ?").bind(None::<Ts>)).await;
         let (live,): (i64,) = Q::new("SELECT COUNT(*) FROM session_chains WHERE revoked_at IS NULL")
-            .one(&t.app.db)
+            .one(&t.app.platform.db)
             .await
             .unwrap();
         assert_eq!(live, 0, "no chain survives a suspension, whichever came first");
@@ -168,7 +172,7 @@ api_test!(a_user_who_moves_while_he_is_waited_for_is_found_where_he_went, |t| as
     let tree = t.tree().await;
     for wait in 0..3 {
         let user = t.user(tree.customer, &["reader"]).await.id;
-        let mut mover = t.app.db.begin().await.unwrap();
+        let mut mover = t.app.platform.db.begin().await.unwrap();
         users::lock(&mut mover, user).await.unwrap().unwrap();
         Q::new("UPDATE users SET organization_id = ?, p2 = ?, p3 = ? WHERE id = ?")
             .bind(tree.reseller)
@@ -178,7 +182,7 @@ api_test!(a_user_who_moves_while_he_is_waited_for_is_found_where_he_went, |t| as
             .run(&mut mover)
             .await
             .unwrap();
-        let db = t.app.db.clone();
+        let db = t.app.platform.db.clone();
         let waiting = tokio::spawn(async move {
             let mut tx = db.begin().await.unwrap();
             match wait {

@@ -52,7 +52,7 @@ pub(super) fn files(t: &Test) -> Vec<String> {
 }
 
 pub(super) async fn waiting(t: &Test) -> u64 {
-    Q::new("SELECT COUNT(*) FROM jobs WHERE kind = 'asset.delete'").count(&t.app.db).await.unwrap()
+    Q::new("SELECT COUNT(*) FROM jobs WHERE kind = 'asset.delete'").count(&t.app.platform.db).await.unwrap()
 }
 
 api_test!(a_backup_is_stored_listed_read_and_deleted_by_its_system, |t| async move {
@@ -65,7 +65,7 @@ api_test!(a_backup_is_stored_listed_read_and_deleted_by_its_system, |t| async mo
     let id = text(&made, "id").to_owned();
     assert!(id.ends_with(".tar.gz"), "{id}");
     let expected = json!({"id": id, "filename": "dump_1.tar.gz", "size": 10, "sha256": SUM,
-        "mimetype": "application/x-gpg", "uploaded_at": t.app.now()});
+        "mimetype": "application/x-gpg", "uploaded_at": t.app.platform.now()});
     assert_eq!(made, expected);
     assert_eq!(files(&t), [format!("{}/{}/{id}", tree.customer, system.key)]);
     assert_eq!(waiting(&t).await, 0);
@@ -100,7 +100,7 @@ api_test!(a_backup_is_stored_listed_read_and_deleted_by_its_system, |t| async mo
     assert_eq!(gone.expect_message(200, "backup deleted").data(), json!({ "id": id }));
     as_system(&t, &system, &format!("/{id}")).send().await.expect_message(404, "backup not found");
     assert_eq!(listed(&t, &system).await, [second]);
-    objects::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app.directory).await.unwrap();
     assert_eq!((files(&t).len(), waiting(&t).await), (1, 0));
     t.get("/api/systems/backups").send().await.expect_message(401, "authentication required");
 });
@@ -134,7 +134,7 @@ api_test!(
         }
         let reply = send(Some("101"), "").send().await.expect_message(413, "backup too large");
         assert_eq!(reply.data(), json!({"max_bytes": 100}));
-        objects::run_until_idle(&t.app).await.unwrap();
+        objects::run_until_idle(&t.app.directory).await.unwrap();
         assert_eq!((listed(&t, &system).await.len(), files(&t).len(), waiting(&t).await), (0, 0, 0));
         // The quota counts what the whole organization has.
         let rest = ["a".repeat(100), "b".repeat(100), "c".repeat(50)];
@@ -171,7 +171,7 @@ api_test!(the_oldest_are_pruned_and_uploads_have_a_rate, |settings| small(settin
     t.advance(Duration::from_secs(60));
     let larger = stored(&t, &system, &"z".repeat(30)).await;
     assert_eq!(listed(&t, &system).await, [larger]);
-    objects::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app.directory).await.unwrap();
     assert_eq!(files(&t).len(), 1);
     assert_ne!(large["id"], Value::Null);
 });
@@ -179,7 +179,7 @@ api_test!(the_oldest_are_pruned_and_uploads_have_a_rate, |settings| small(settin
 api_test!(uploads_at_once_are_bounded, |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
-    let taken = t.app.backups.occupy();
+    let taken = t.app.fleet.backups.occupy();
     assert_eq!(taken.len(), 16);
     let reply = upload(&t, &system, "x").send().await;
     let reply = reply.expect_message(503, "service temporarily unavailable");
@@ -246,7 +246,7 @@ api_test!(management_lists_links_and_deletes, |t| async move {
     assert_eq!(gone.data(), json!({"system_id": system.id, "backup_id": id}));
     delete(&admin, id).await.expect_message(404, "backup not found");
     t.get(url).send().await.expect_message(404, "backup not found");
-    objects::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app.directory).await.unwrap();
     assert_eq!((files(&t).len(), waiting(&t).await), (0, 0));
 });
 
@@ -268,7 +268,7 @@ api_test!(destroyed_systems_leave_no_backups, |t| async move {
     t.get(&urls[0]).send().await.expect_message(404, "backup not found");
     destroy(format!("/api/distributors/{}/destroy", tree.distributor)).await.expect(200);
     t.get(&urls[1]).send().await.expect_message(404, "backup not found");
-    objects::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app.directory).await.unwrap();
     let left = files(&t);
     assert_eq!((left.len(), waiting(&t).await), (1, 0));
     assert!(left[0].starts_with(&tree.other_customer.to_string()), "{left:?}");
@@ -289,10 +289,10 @@ api_test!(what_a_crash_leaves_is_removed, |t| async move {
         tokio::task::yield_now().await;
     }
     assert_eq!((listed(&t, &system).await.len(), waiting(&t).await), (0, 1));
-    objects::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app.directory).await.unwrap();
     assert_eq!((files(&t).len(), waiting(&t).await), (1, 1));
     t.advance(Duration::from_secs(2 * 3600));
-    objects::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app.directory).await.unwrap();
     assert_eq!((files(&t).len(), waiting(&t).await), (0, 0));
     sent.abort();
 });
@@ -337,7 +337,7 @@ api_test!(an_upload_whose_object_may_be_gone_is_not_listed, |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     let service = t.serve().await;
-    let deleting = t.app.objects.hold().await;
+    let deleting = t.app.directory.objects.hold().await;
     let mut stream = tokio::net::TcpStream::connect(service.url.trim_start_matches("http://")).await.unwrap();
     let pair = BASE64_STANDARD.encode(format!("{}:{}", system.key, system.secret));
     let head = format!(
@@ -347,9 +347,9 @@ api_test!(an_upload_whose_object_may_be_gone_is_not_listed, |t| async move {
     stream.write_all(head.as_bytes()).await.unwrap();
     bailiwick_testkit::eventually("the upload has begun", async || waiting(&t).await > 0).await;
     // Another process, with a clock that is ahead, has begun to delete what the upload may leave.
-    let late = t.app.now().plus(Duration::from_secs(3 * 3600));
+    let late = t.app.platform.now().plus(Duration::from_secs(3 * 3600));
     let until = late.plus(Duration::from_secs(600));
-    let begun = jobs::claim(&t.app.db, "asset.delete", late, until, 1).await.unwrap();
+    let begun = jobs::claim(&t.app.platform.db, "asset.delete", late, until, 1).await.unwrap();
     assert_eq!(begun.len(), 1);
     stream.write_all(b"text").await.unwrap();
     let mut answer = String::new();
@@ -358,7 +358,7 @@ api_test!(an_upload_whose_object_may_be_gone_is_not_listed, |t| async move {
     assert!(answer.to_ascii_lowercase().contains("retry-after:"), "{answer}");
     assert_eq!(listed(&t, &system).await, [Value::Null; 0]);
     drop(deleting);
-    objects::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app.directory).await.unwrap();
     assert_eq!((files(&t).len(), waiting(&t).await), (0, 0));
     stored(&t, &system, "ciphertext").await;
 });
@@ -367,21 +367,21 @@ api_test!(a_lease_of_a_clock_that_was_set_back_keeps_no_deletion_waiting, |t| as
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     let id = text(&stored(&t, &system, "ciphertext").await, "id").to_owned();
-    let deleting = t.app.objects.hold().await;
+    let deleting = t.app.directory.objects.hold().await;
     let call = t.delete(&format!("/systems/backups/{id}")).basic(&system.key, &system.secret);
     call.send().await.expect(200);
     let lease = async |ahead: u64| {
-        let mut tx = t.app.db.begin().await.unwrap();
-        let until = t.app.now().plus(Duration::from_secs(ahead));
+        let mut tx = t.app.platform.db.begin().await.unwrap();
+        let until = t.app.platform.now().plus(Duration::from_secs(ahead));
         Q::new("UPDATE jobs SET claimed_until = ?").bind(until).run(&mut tx).await.unwrap();
         tx.commit().await.unwrap();
     };
     // As the workers' leases are, and as none can be.
     lease(600).await;
     drop(deleting);
-    objects::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app.directory).await.unwrap();
     assert_eq!(waiting(&t).await, 1);
     lease(24 * 3600).await;
-    objects::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app.directory).await.unwrap();
     assert_eq!((files(&t).len(), waiting(&t).await), (0, 0));
 });

@@ -50,7 +50,7 @@ api_test!(a_search_sees_every_change_of_what_it_finds, |t| async move {
     let document = json!({"networking": {"fqdn": "marker.example.org"}, "os": {"type": "nethserver"}});
     let (key, secret) = (text(&other, "system_key"), text(&other, "system_secret"));
     t.post("/systems/inventory").basic(key, secret).json(document).send().await.expect(202);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     found(&t, &both, &["marker 1", "plain"]).await;
     let id = text(&first, "id");
     for (verb, expected) in [

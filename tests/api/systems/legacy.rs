@@ -24,7 +24,7 @@ fn on(settings: &mut Settings) {
 }
 
 async fn import(t: &Test, rows: &str) -> Result<Imports, Vec<String>> {
-    match credentials::import(&t.app, format!("{HEADER}\n{rows}\n").as_bytes()).await {
+    match credentials::import(&t.app.identity, format!("{HEADER}\n{rows}\n").as_bytes()).await {
         Ok(done) => Ok(done),
         Err(Error::Invalid(fields)) => {
             Err(fields.iter().map(|f| format!("{} {}", f.key, f.message)).collect())
@@ -88,7 +88,7 @@ api_test!(aliases_do_what_the_operations_do, |settings| on(settings), |t| async 
     let upload = old(t.post("/proxy/backup")).header("content-length", "4").header("x-filename", "a.gpg");
     let made = upload.body("text").send().await.expect_message(201, "backup stored").data();
     assert!(text(&made, "id").ends_with(".gpg"));
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
     let owner = t.owner().await;
     let shown = get(&t, &owner, &format!("/{}", system.id)).await.expect(200).data();
     assert_eq!((&shown["status"], &shown["type"]), (&json!("active"), &json!("ns8")));
@@ -174,7 +174,7 @@ api_test!(
             .await
             .expect(200);
         answers(true).await;
-        assert_eq!(credentials::forget_legacy(&t.app, Some(system.id)).await.unwrap(), 1);
+        assert_eq!(credentials::forget_legacy(&t.app.identity, Some(system.id)).await.unwrap(), 1);
         t.advance(Duration::from_secs(60));
         answers(false).await;
         pair(&t, system.id).await;
@@ -182,8 +182,11 @@ api_test!(
         answers(true).await;
         act("DELETE", format!("{of_system}/destroy")).await;
         answers(false).await;
-        assert_eq!(Q::new("SELECT COUNT(*) FROM legacy_credentials").count(&t.app.db).await.unwrap(), 0);
-        objects::run_until_idle(&t.app).await.unwrap();
+        assert_eq!(
+            Q::new("SELECT COUNT(*) FROM legacy_credentials").count(&t.app.platform.db).await.unwrap(),
+            0
+        );
+        objects::run_until_idle(&t.app.directory).await.unwrap();
         counters_are_true(&t).await;
     }
 );
@@ -253,7 +256,7 @@ api_test!(an_older_pair_fetches_a_key_and_a_secret, |settings| on(settings), |t|
         t.get("/systems/info").basic(text(issued, "system_key"), text(issued, "system_secret")).send()
     };
     let shown = info(&first).await.expect(200).data();
-    assert_eq!((&shown["registered"], &shown["registered_at"]), (&json!(true), &json!(t.app.now())));
+    assert_eq!((&shown["registered"], &shown["registered_at"]), (&json!(true), &json!(t.app.platform.now())));
     register(&t, text(&fresh, "system_secret")).await.expect(401);
     // The registration it made up for cannot be repeated.
     let again = t.post("/api/systems/register").json(json!({"system_secret": first["system_secret"]}));
@@ -262,13 +265,13 @@ api_test!(an_older_pair_fetches_a_key_and_a_secret, |settings| on(settings), |t|
     let second = issue().await;
     info(&first).await.expect_message(401, WRONG);
     let shown = info(&second).await.expect(200).data();
-    assert_eq!(shown["registered_at"], json!(t.app.now().minus(Duration::from_secs(3600))));
+    assert_eq!(shown["registered_at"], json!(t.app.platform.now().minus(Duration::from_secs(3600))));
     beat(&t).await.expect(200);
     let owner = t.owner().await;
     assert_eq!(get(&t, &owner, &format!("/{id}")).await.data()["system_key"], fresh["system_key"]);
     let audited: Vec<(Value,)> =
         Q::new("SELECT after FROM audit_log WHERE action = 'system.issue_credentials'")
-            .all(&t.app.db)
+            .all(&t.app.platform.db)
             .await
             .unwrap();
     assert_eq!(audited.len(), 2);
@@ -297,7 +300,7 @@ async fn imported(t: &Test, org: OrgId, registered_at: &str) -> Seeded {
 
 async fn stored_hash(t: &Test) -> String {
     let (hash,): (String,) = Q::new("SELECT secret_hash FROM systems WHERE system_key = 'NETH-OLD-7'")
-        .one(&t.app.db)
+        .one(&t.app.platform.db)
         .await
         .unwrap();
     hash
@@ -313,15 +316,15 @@ api_test!(a_pair_that_is_withdrawn_under_way_fetches_nothing, |settings| on(sett
     pair(&t, system.id).await;
     let ip = IpAddr::from([192, 0, 2, 9]);
     let header = format!("Basic {}", STANDARD.encode(format!("{OLD_ID}:{OLD_SECRET}")));
-    let admitted = credentials::authenticate_legacy(&t.app, Some(&header), ip).await.unwrap();
-    credentials::forget_legacy(&t.app, Some(system.id)).await.unwrap();
+    let admitted = credentials::authenticate_legacy(&t.app.identity, Some(&header), ip).await.unwrap();
+    credentials::forget_legacy(&t.app.identity, Some(system.id)).await.unwrap();
     let ctx = RequestContext {
         request_id: "r".into(),
         client_ip: ip,
         user_agent: None,
         conditions: Conditions::default(),
     };
-    let issued = systems::issue_credentials(&t.app, &ctx, &admitted).await;
+    let issued = systems::issue_credentials(&t.app.fleet, &ctx, &admitted).await;
     assert!(matches!(issued, Err(Error::Unauthenticated { .. })), "{issued:?}");
     t.get("/systems/info").basic(&system.key, &system.secret).send().await.expect(200);
 });
@@ -365,7 +368,7 @@ api_test!(an_imported_hash_is_accepted_once_and_replaced, |t| async move {
     assert_eq!(count(&t, &owner, "?search=neth-old").await, 1);
     let push = t.post("/services/mimir/alertmanager/api/v2/alerts").basic(&system.key, &system.secret);
     push.json(json!([{"labels": {"alertname": "A"}}])).send().await.expect(200);
-    alerting::purge_ended(&t.app).await.unwrap();
+    alerting::purge_ended(&t.app.alerts).await.unwrap();
 });
 
 api_test!(an_imported_secret_can_be_registered, |t| async move {
@@ -439,7 +442,7 @@ api_test!(what_cannot_be_imported_is_named_line_by_line_and_changes_nothing, |t|
     let row = format!("{},,,KEY,{PUBLIC},\"{hash}\",", registered.id);
     let said = "line 2, system_id is registered: it keeps its key and secret";
     assert_eq!(import(&t, &row).await, Err(vec![said.to_owned()]));
-    assert_eq!(Q::new("SELECT COUNT(*) FROM legacy_credentials").count(&t.app.db).await.unwrap(), 0);
+    assert_eq!(Q::new("SELECT COUNT(*) FROM legacy_credentials").count(&t.app.platform.db).await.unwrap(), 0);
     pair(&t, registered.id).await;
     let row = format!("{id},{OLD_ID},{OLD_SECRET},,,,");
     let said = "line 2, legacy_id belongs to another system";

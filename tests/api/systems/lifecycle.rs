@@ -56,7 +56,7 @@ pub(super) async fn counters_are_true(t: &Test) {
         "SELECT n.systems, CAST((SELECT COUNT(*) FROM systems s WHERE s.organization_id = n.organization_id \
          AND s.deleted_at IS NULL) AS BIGINT) FROM organization_counts n",
     )
-    .all(&t.app.db)
+    .all(&t.app.platform.db)
     .await
     .unwrap();
     assert!(wrong.iter().all(|(kept, rows)| kept == rows), "{wrong:?}");
@@ -113,7 +113,7 @@ api_test!(states_of_a_system, |t| async move {
     let shown = show().await;
     assert_eq!(
         (&shown["status"], &shown["suspended_at"], &shown["suspended_by_org_id"]),
-        (&json!("suspended"), &json!(t.app.now()), &Value::Null)
+        (&json!("suspended"), &json!(t.app.platform.now()), &Value::Null)
     );
     assert_eq!((count(&t, &c, "?status=suspended").await, count(&t, &c, "").await), (1, 1));
     // Deleted while suspended: gone from every read but the list that asks; the suspension outlives it.
@@ -186,7 +186,7 @@ api_test!(nothing_about_liveness_is_written_while_a_system_is_suspended, |t| asy
             "SELECT system_id, CAST([[EXTRACT(EPOCH FROM last_heartbeat) * 1000000||last_heartbeat]] AS BIGINT) \
              FROM system_activity ORDER BY system_id",
         )
-        .all(&t.app.db)
+        .all(&t.app.platform.db)
         .await
         .unwrap();
         activity
@@ -203,7 +203,7 @@ api_test!(nothing_about_liveness_is_written_while_a_system_is_suspended, |t| asy
         assert_eq!(text(&shown, "status"), "suspended");
     }
     t.advance(Duration::from_secs(20 * 60 - 1));
-    assert!(bailiwick_alerts::liveness_monitor::check(&t.app).await.unwrap().is_leader);
+    assert!(bailiwick_alerts::liveness_monitor::check(&t.app.alerts).await.unwrap().is_leader);
     assert_eq!(kept().await, before);
     // As soon as the systems are reactivated, their status follows from their heartbeats, and a second later it has
     // changed.
@@ -294,7 +294,7 @@ api_test!(a_new_secret_waits_to_be_registered, |t| async move {
     assert_eq!((text(&shown, "system_key"), shown.get("system_secret")), ("", None));
     let rows: Vec<(Option<Value>,)> =
         Q::new("SELECT after FROM audit_log WHERE action = 'system.regenerate_secret'")
-            .all(&t.app.db)
+            .all(&t.app.platform.db)
             .await
             .unwrap();
     assert_eq!(rows.len(), 2);
@@ -321,7 +321,7 @@ api_test!(after_destroy_nothing_of_the_system_is_left, |t| async move {
     for table in ["system_activity", "inventory_queue", "inventory_records"] {
         let mut q = Q::new(&format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table} WHERE system_id IN ("));
         q.list([live.id, gone.id]).push(")");
-        assert_eq!(q.count(&t.app.db).await.unwrap(), 0, "{table}");
+        assert_eq!(q.count(&t.app.platform.db).await.unwrap(), 0, "{table}");
     }
     answers(&t, None, &kept, true).await;
     assert_eq!(count(&t, &owner, "").await, 1);
@@ -339,7 +339,7 @@ async fn a_revocation_counts_after_the_database_has_gone_back() {
         let (n,): (i64,) = Q::new("SELECT n FROM auth_epoch").one(&mut *tx).await.unwrap();
         n
     };
-    let mut tx = t.app.db.begin_relaxed().await.unwrap();
+    let mut tx = t.app.platform.db.begin_relaxed().await.unwrap();
     let before = number(&mut tx).await;
     tx.note_auth_epoch(AffectedSystems::All).await.unwrap();
     // The commit is durable even where others may be lost: no process reads a number that is not on the disk.
@@ -347,7 +347,7 @@ async fn a_revocation_counts_after_the_database_has_gone_back() {
     assert_eq!(commits, "on");
     tx.commit().await.unwrap();
     answers(&t, None, &system, true).await;
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new("UPDATE auth_epoch SET n = ?").bind(before).run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
     done(&t, &owner, "suspend", system.id).await;
@@ -361,7 +361,7 @@ async fn a_change_of_a_system_leaves_the_cached_credentials_of_others() {
     let (owner, tree) = (t.owner().await, t.tree().await);
     let (changed, other) = (t.system(tree.customer).await, t.system(tree.customer).await);
     let second = t.replica().await;
-    let db = &second.app.db;
+    let db = &second.app.platform.db;
     answers(&second, None, &changed, true).await;
     answers(&second, None, &other, true).await;
     let read = db.auth_epoch().await.unwrap();
@@ -378,7 +378,7 @@ async fn a_change_of_a_system_leaves_the_cached_credentials_of_others() {
     t.patch(&path).bearer(&owner.token).send().await.expect(200);
     let next = db.auth_epoch().await.unwrap();
     assert!(!db.is_credential_current(other.id, read) && db.is_credential_current(other.id, next));
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new("UPDATE auth_epoch SET n = n + 1").run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
     done(&t, &owner, "reactivate", changed.id).await;

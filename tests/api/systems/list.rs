@@ -181,7 +181,7 @@ api_test!(filters_and_searches, |t| async move {
         t.advance(Duration::from_secs(1));
         let made = made(&t, who, tree.customer, name).await;
         let id: bailiwick_domain::SystemId = text(&made, "id").parse().unwrap();
-        let mut tx = t.app.db.begin().await.unwrap();
+        let mut tx = t.app.platform.db.begin().await.unwrap();
         let mut system = bailiwick_store::systems::lock(&mut tx, id).await.unwrap().unwrap().system;
         system.system_type = Some(kind.to_owned());
         (system.version, system.fqdn, system.ipv4_address) =

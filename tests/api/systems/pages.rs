@@ -20,7 +20,7 @@ async fn all_pages(
     order: (SystemOrder, SortDirection),
 ) -> (Vec<Uuid>, u64) {
     let found = pages(t, scope, filter, order, KnownCounts::default()).await;
-    let totals = Some(totals(&t.app.db, scope).await.unwrap());
+    let totals = Some(totals(&t.app.platform.db, scope).await.unwrap());
     let known = KnownCounts { totals, listed: Some(found.1) };
     assert!(found == pages(t, scope, filter, order, known).await, "{order:?} {filter:?}");
     found
@@ -36,7 +36,7 @@ async fn pages(
     let (mut ids, mut page) = (Vec::new(), 1);
     loop {
         let part = Part { order, page: PageRequest { page, page_size: 90 } };
-        let found = list(&t.app.db, scope, filter, part, known).await.unwrap();
+        let found = list(&t.app.platform.db, scope, filter, part, known).await.unwrap();
         if found.rows.is_empty() {
             return (ids, found.total);
         }
@@ -52,7 +52,7 @@ const STATUS: &str = "CASE WHEN s.suspended_at IS NOT NULL OR o.eff_suspended_at
 
 async fn ids(t: &Test, and: &str, order: &str) -> Vec<Uuid> {
     let rows: Vec<(Uuid,)> =
-        Q::new(&format!("SELECT s.id {LIVE} {and} ORDER BY {order}")).all(&t.app.db).await.unwrap();
+        Q::new(&format!("SELECT s.id {LIVE} {and} ORDER BY {order}")).all(&t.app.platform.db).await.unwrap();
     rows.into_iter().map(|row| row.0).collect()
 }
 
@@ -62,7 +62,7 @@ async fn greatest(t: &Test, column: &str, org_type: &str) -> OrgId {
         "SELECT s.{column} {LIVE} AND EXISTS (SELECT 1 FROM organizations a WHERE a.id = s.{column} \
          AND a.type = '{org_type}') GROUP BY s.{column} ORDER BY COUNT(*) DESC LIMIT 1"
     ))
-    .one(&t.app.db)
+    .one(&t.app.platform.db)
     .await
     .unwrap();
     OrgId(id)
@@ -70,7 +70,7 @@ async fn greatest(t: &Test, column: &str, org_type: &str) -> OrgId {
 
 api_test!(pages_far_behind_and_searches_are_those_of_the_rows, |t| async move {
     let plan = Plan { organizations: 60, systems: 1_400, users: None, applications: false, seed: 1 };
-    demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
+    demo::fill(&t.app.fleet, &plan, &mut |_| {}).await.unwrap();
     let reseller = greatest(&t, "p3", "reseller").await;
     let distributor =
         Scope::Subtree { root: greatest(&t, "p2", "distributor").await, org_type: OrgType::Distributor };
@@ -78,7 +78,7 @@ api_test!(pages_far_behind_and_searches_are_those_of_the_rows, |t| async move {
     let mut same =
         Q::new("UPDATE organizations SET name_key = 'm' WHERE id IN (SELECT id FROM organizations ");
     same.push("WHERE type = 'customer' ORDER BY id LIMIT 20)");
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     assert_eq!(same.run(&mut tx).await.unwrap(), 20);
     tx.commit().await.unwrap();
     let orders = [
@@ -132,7 +132,7 @@ api_test!(pages_far_behind_and_searches_are_those_of_the_rows, |t| async move {
                     );
                 }
                 q.push(") ORDER BY s.name_key, s.id");
-                let rows: Vec<(Uuid,)> = q.all(&t.app.db).await.unwrap();
+                let rows: Vec<(Uuid,)> = q.all(&t.app.platform.db).await.unwrap();
                 expected.extend(rows.into_iter().map(|row| row.0));
                 let total = expected.len() as u64;
                 let found = all_pages(&t, scope, &filter, (SystemOrder::Name, SortDirection::Asc)).await;
@@ -147,7 +147,7 @@ api_test!(pages_far_behind_and_searches_are_those_of_the_rows, |t| async move {
 
 api_test!(every_order_finds_the_same_whatever_the_filter, |t| async move {
     let plan = Plan { organizations: 20, systems: 120, users: None, applications: false, seed: 3 };
-    demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
+    demo::fill(&t.app.fleet, &plan, &mut |_| {}).await.unwrap();
     let distributor =
         Scope::Subtree { root: greatest(&t, "p2", "distributor").await, org_type: OrgType::Distributor };
     let reseller = Scope::Subtree { root: greatest(&t, "p3", "reseller").await, org_type: OrgType::Reseller };

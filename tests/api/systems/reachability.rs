@@ -219,7 +219,7 @@ api_test!(neither_a_redirect_nor_a_second_look_at_the_name_leads_inside, |t| asy
     // address that may not be asked, and a name that does not exist any more is no obstacle.
     let candidate = Candidate { url: String::new(), port: 9090, path: "/" };
     for name in ["localhost", "gone.invalid", &inside.to_string()] {
-        assert!(p.app.reach.answers(name, &[appliance.into()], &candidate).await, "{name}");
+        assert!(p.app.fleet.reach.answers(name, &[appliance.into()], &candidate).await, "{name}");
     }
     assert_eq!(seen.load(Ordering::SeqCst), 0);
 });

@@ -24,7 +24,7 @@ async fn shift(t: &Test, who: &Persona, system: &Seeded, to: impl serde::Seriali
 }
 
 async fn cleared(t: &Test) {
-    bailiwick_alerts::transfer_cleanup::run_until_idle(&t.app).await.unwrap();
+    bailiwick_alerts::transfer_cleanup::run_until_idle(&t.app.alerts).await.unwrap();
 }
 
 /// The records of the moves, by time: from, to, the five numbers.
@@ -33,7 +33,7 @@ async fn kept(t: &Test) -> Vec<(OrgId, OrgId, [i64; 5])> {
         "SELECT from_org_id, to_org_id, backups_copied, backups_deleted, silences_cleared, history_rows_reassigned, \
          apps_unassigned FROM system_reassignments ORDER BY occurred_at, id",
     )
-    .all(&t.app.db)
+    .all(&t.app.platform.db)
     .await
     .unwrap();
     rows.into_iter().map(|r| (OrgId(r.0), OrgId(r.1), [r.2, r.3, r.4, r.5, r.6])).collect()
@@ -48,7 +48,7 @@ async fn document(t: &Test, system: &Seeded, modules: Value) {
     let body = json!({"installation": "nethserver", "facts": {"modules": modules}});
     let call = t.post("/systems/inventory").basic(&system.key, &system.secret).json(body);
     call.send().await.expect(202);
-    inventory::run_until_idle(&t.app).await.unwrap();
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
 }
 
 fn module(id: &str) -> Value {
@@ -70,7 +70,7 @@ api_test!(a_move_is_checked_in_order, |t| async move {
     let id = text(&made, "id");
     let to = |org: Value| json!({"organization_id": org, "name": " "});
     // An organization that cannot be, then the state of the system, then the other fields, then rivals.
-    let unknown = t.app.fresh::<OrgId>();
+    let unknown = t.app.platform.fresh::<OrgId>();
     for org in [json!(tree.other_customer), json!(tree.owner), json!(gone), json!(unknown), json!("x")] {
         let refused = put(&t, &d, id, to(org)).await;
         let refused = refused.expect_message(403, "access denied: organization not in your hierarchy");
@@ -80,9 +80,9 @@ api_test!(a_move_is_checked_in_order, |t| async move {
     refused.expect_fields(&[("organization_id", "system_not_registered")]);
     register(&t, text(&made, "system_secret")).await.expect(200);
     put(&t, &d, id, to(json!(tree.reseller))).await.expect_fields(&[("name", "required")]);
-    let (name, holder, now) = (format!("reassignment:{id}"), t.app.fresh(), t.app.now());
+    let (name, holder, now) = (format!("reassignment:{id}"), t.app.platform.fresh(), t.app.platform.now());
     let until = now.plus(Duration::from_secs(300));
-    assert!(leases::take(&t.app.db, &name, holder, now, until).await.unwrap());
+    assert!(leases::take(&t.app.platform.db, &name, holder, now, until).await.unwrap());
     let rival = put(&t, &d, id, json!({"organization_id": tree.reseller})).await;
     let rival = rival.expect_message(409, RIVAL);
     assert_eq!(rival.data(), json!({"type": "validation_error", "errors": []}));
@@ -97,14 +97,14 @@ api_test!(a_move_is_checked_in_order, |t| async move {
     t.advance(Duration::from_secs(300));
     let answer = put(&t, &d, id, json!({"organization_id": tree.reseller, "name": "Moved"})).await;
     let moved = answer.expect_message(200, MOVED).data();
-    assert_eq!((&moved["name"], &moved["updated_at"]), (&json!("Moved"), &json!(t.app.now())));
+    assert_eq!((&moved["name"], &moved["updated_at"]), (&json!("Moved"), &json!(t.app.platform.now())));
     let home =
         json!({"id": tree.reseller, "logto_id": tree.reseller, "name": "Alfa Reseller", "type": "reseller"});
     assert_eq!(moved["organization"], home);
     assert_eq!(get(&t, &d, &format!("/{id}")).await.expect(200).data(), moved);
     cleared(&t).await;
     let sql = "SELECT COUNT(*) FROM leases WHERE name LIKE 'reassignment:%' OR name LIKE 'clearing:%'";
-    assert_eq!(Q::new(sql).count(&t.app.db).await.unwrap(), 0);
+    assert_eq!(Q::new(sql).count(&t.app.platform.db).await.unwrap(), 0);
 });
 
 api_test!(who_may_not_change_a_system_does_not_move_it, |t| async move {
@@ -133,8 +133,7 @@ api_test!(people_and_names_of_the_former_branch_are_not_shown, |t| async move {
     let (id, secret) = (made["id"].as_str().unwrap(), made["system_secret"].as_str().unwrap());
     let call = t.post("/systems/register").json(json!({"system_secret": secret}));
     let key = call.send().await.expect(200).data()["system_key"].as_str().unwrap().to_owned();
-    let alert =
-        |labels: Value| json!([{"labels": labels, "endsAt": t.app.now().plus(Duration::from_secs(60))}]);
+    let alert = |labels: Value| json!([{"labels": labels, "endsAt": t.app.platform.now().plus(Duration::from_secs(60))}]);
     let push = t.post(&format!("{ALERTS}/alerts")).basic(&key, secret);
     push.json(alert(json!({"alertname": "A", "severity": "critical"}))).send().await.expect(200);
     let history = "/api/alerts/history?status=firing";
@@ -207,7 +206,7 @@ api_test!(what_the_new_organization_is_the_system_becomes, |t| async move {
     beat().await.expect_message(401, "invalid system credentials");
     // Back: its status follows from its heartbeat, which has not moved.
     let back = shift(&t, &owner, &system, tree.customer).await.expect(200).data();
-    assert_eq!((&back["status"], &back["last_heartbeat"]), (&json!("active"), &json!(t.app.now())));
+    assert_eq!((&back["status"], &back["last_heartbeat"]), (&json!("active"), &json!(t.app.platform.now())));
     beat().await.expect(200);
     // Deleted organizations take none, and a deleted system goes nowhere.
     t.delete_organization(tree.other_reseller).await;
@@ -332,7 +331,7 @@ api_test!(everything_of_a_system_goes_along_with_it, |t| async move {
         "SELECT actor_user_id, actor_user_email, actor_organization_id, actor_ip, user_agent, system_key \
          FROM system_reassignments",
     )
-    .one(&t.app.db)
+    .one(&t.app.platform.db)
     .await
     .unwrap();
     let expected = (
@@ -346,7 +345,7 @@ api_test!(everything_of_a_system_goes_along_with_it, |t| async move {
     assert_eq!(actor, expected);
     let audited: Vec<(Value, Value)> =
         Q::new("SELECT before, after FROM audit_log WHERE action = 'system.reassign'")
-            .all(&t.app.db)
+            .all(&t.app.platform.db)
             .await
             .unwrap();
     let [(from, to)] = audited.as_slice() else { panic!("{audited:?}") };
@@ -374,7 +373,7 @@ async fn own(t: &Test, system: &Seeded, what: &str) -> Vec<Value> {
 async fn in_force(t: &Test, tenant: OrgId) -> (u64, u64) {
     let count = async |table: &str| {
         let sql = format!("SELECT COUNT(*) FROM {table} WHERE organization_id = ? AND ends_at > ?");
-        Q::new(&sql).bind(tenant).bind(t.app.now().0).count(&t.app.db).await.unwrap()
+        Q::new(&sql).bind(tenant).bind(t.app.platform.now().0).count(&t.app.platform.db).await.unwrap()
     };
     (count("router_alerts").await, count("router_silences").await)
 }
@@ -407,7 +406,9 @@ api_test!(alerts_and_silences_end_in_the_tenant_that_was_left, |t| async move {
         format!("{}:{}", system.key, system.secret),
     );
     let header = format!("Basic {basic}");
-    let early = credentials::authenticate_system(&t.app, Some(&header), [192, 0, 2, 1].into()).await.unwrap();
+    let early = credentials::authenticate_system(&t.app.identity, Some(&header), [192, 0, 2, 1].into())
+        .await
+        .unwrap();
     shift(&t, &owner, &system, tree.other_customer).await.expect_message(200, MOVED);
     cleared(&t).await;
     t.advance(Duration::from_secs(1));
@@ -416,9 +417,9 @@ api_test!(alerts_and_silences_end_in_the_tenant_that_was_left, |t| async move {
     assert_eq!((own(&t, &beside, "alerts").await.len(), own(&t, &beside, "silences").await.len()), (2, 2));
     assert_eq!((own(&t, &system, "alerts").await.len(), own(&t, &system, "silences").await.len()), (0, 0));
     assert_eq!(kept(&t).await, [(tree.customer, tree.other_customer, [0, 0, 1, 2, 0])]);
-    let router = t.app.alerting().router_for_worker();
+    let router = t.app.alerts.alerting().router_for_worker();
     let late = alert("Late").to_string();
-    alerting::push_alerts(&t.app, &router, &Sender::new(&early, "r"), late.as_bytes()).await.unwrap();
+    alerting::push_alerts(&t.app.alerts, &router, &Sender::new(&early, "r"), late.as_bytes()).await.unwrap();
     assert_eq!(in_force(&t, tree.customer).await, (3, 3));
     // Its alerts from now on are in the new tenant, and stay there when the old one is looked at again.
     post(&system, "alerts", alert("DiskFull")).await.expect(200);
@@ -432,7 +433,8 @@ api_test!(alerts_and_silences_end_in_the_tenant_that_was_left, |t| async move {
         (in_force(&t, tree.customer).await, in_force(&t, tree.other_customer).await),
         ((2, 3), (1, 0))
     );
-    let (jobs,): (i64,) = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM jobs").one(&t.app.db).await.unwrap();
+    let (jobs,): (i64,) =
+        Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM jobs").one(&t.app.platform.db).await.unwrap();
     assert_eq!(jobs, 0);
     // The system comes back while the service still looks at the old tenant: an alert that fires there now is right.
     let owner = t.owner().await;
@@ -454,12 +456,12 @@ api_test!(
         let system = t.system(tree.customer).await;
         t.post("/systems/heartbeat").basic(&system.key, &system.secret).send().await.expect(200);
         t.advance(Duration::from_secs(20 * 60));
-        assert_eq!(liveness_monitor::check(&t.app).await.unwrap().posted, 1);
+        assert_eq!(liveness_monitor::check(&t.app.alerts).await.unwrap().posted, 1);
         assert_eq!(in_force(&t, tree.customer).await, (1, 0));
         let owner = t.owner().await;
         shift(&t, &owner, &system, tree.other_customer).await.expect(200);
         // The next check does both, whether or not the old tenant has been cleared.
-        let checked = liveness_monitor::check(&t.app).await.unwrap();
+        let checked = liveness_monitor::check(&t.app.alerts).await.unwrap();
         assert_eq!((checked.posted, checked.resolved), (1, 1));
         t.advance(Duration::from_secs(1));
         assert_eq!(
@@ -471,7 +473,7 @@ api_test!(
             (in_force(&t, tree.customer).await, in_force(&t, tree.other_customer).await),
             ((0, 0), (1, 0))
         );
-        let checked = liveness_monitor::check(&t.app).await.unwrap();
+        let checked = liveness_monitor::check(&t.app.alerts).await.unwrap();
         assert_eq!((checked.posted, checked.resolved), (0, 0));
     }
 );

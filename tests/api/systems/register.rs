@@ -47,8 +47,11 @@ api_test!(registration_in_the_order_of_the_contract, |t| async move {
     register(&t, secret).await.expect_message(403, "system is suspended");
     t.delete_organization(tree.distributor).await;
     register(&t, secret).await.expect_message(403, "system has been deleted");
-    let (registered,): (Option<String>,) =
-        Q::new("SELECT registered_from FROM systems WHERE id = ?").bind(id).one(&t.app.db).await.unwrap();
+    let (registered,): (Option<String>,) = Q::new("SELECT registered_from FROM systems WHERE id = ?")
+        .bind(id)
+        .one(&t.app.platform.db)
+        .await
+        .unwrap();
     assert_eq!(registered, None);
 });
 
@@ -63,8 +66,7 @@ api_test!(a_lost_answer_may_be_asked_for_again, |t| async move {
     let made_1 = made(&t, &owner, tree.customer, "1").await;
     let (key, secret) = (text(&made_1, "system_key"), text(&made_1, "system_secret"));
     let first = register(&t, secret).await.expect_message(200, "system registered successfully");
-    let data =
-        json!({"system_key": key, "registered_at": t.app.now(), "message": "system registered successfully"});
+    let data = json!({"system_key": key, "registered_at": t.app.platform.now(), "message": "system registered successfully"});
     assert_eq!(first.data(), data);
     // Received at the very moment: a rival, not a repeat.
     conflict(register(&t, secret).await);
@@ -152,7 +154,7 @@ api_test!(an_unregistered_system_needs_a_new_secret, |t| async move {
     register(&t, secret).await.expect_message(401, "invalid system secret");
     let shown = get(&t, &owner, &format!("/{id}")).await.expect(200).data();
     assert_eq!((&shown["registered_at"], &shown["status"]), (&Value::Null, &json!("active")));
-    assert_eq!((&shown["system_key"], &shown["updated_at"]), (&json!(""), &json!(t.app.now())));
+    assert_eq!((&shown["system_key"], &shown["updated_at"]), (&json!(""), &json!(t.app.platform.now())));
     // It comes back with another secret.
     let renewed =
         t.post(&format!("/systems/{id}/regenerate-secret")).bearer(&owner.token).send().await.expect(200);
@@ -162,7 +164,7 @@ api_test!(an_unregistered_system_needs_a_new_secret, |t| async move {
     let (audited,): (i64,) =
         Q::new("SELECT count(*) FROM audit_log WHERE action = 'system.unregister' AND object_id = ?")
             .bind(id.parse::<bailiwick_domain::SystemId>().unwrap())
-            .one(&t.app.db)
+            .one(&t.app.platform.db)
             .await
             .unwrap();
     assert_eq!(audited, 1);
@@ -179,7 +181,7 @@ api_test!(unknown_keys_are_answered_from_memory_and_failures_are_limited, |t| as
     const WRONG: &str = "invalid system credentials";
     call("SYS-UNKNOWN", "192.0.2.1").await.expect_message(401, WRONG);
     // Now a look into the database would be seen.
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new("ALTER TABLE systems RENAME TO systems_away").run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
     for n in 2..40 {
@@ -193,7 +195,7 @@ api_test!(unknown_keys_are_answered_from_memory_and_failures_are_limited, |t| as
     call("SYS-UNKNOWN", "192.0.2.1").await.expect_message(401, WRONG);
     t.advance(Duration::from_micros(1));
     call("SYS-UNKNOWN", "192.0.2.1").await.expect(503);
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new("ALTER TABLE systems_away RENAME TO systems").run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
     // Known or not, the twenty-first failure of a pair within a minute is refused, and so is the right secret then.
@@ -249,13 +251,13 @@ api_test!(
              {},{},{legacy},,,,\n",
                 system.id, system.key
             );
-            bailiwick_identity::credentials::import(&t.app, rows.as_bytes()).await.unwrap();
+            bailiwick_identity::credentials::import(&t.app.identity, rows.as_bytes()).await.unwrap();
             let (hash, old): (String, String) = Q::new(
             "SELECT s.secret_hash, l.secret_hash FROM systems s JOIN legacy_credentials l ON l.system_id = s.id \
              WHERE s.id = ?",
         )
         .bind(system.id)
-        .one(&t.app.db)
+        .one(&t.app.platform.db)
         .await
         .unwrap();
             let hidden = [&system.secret[24..], legacy, hash.as_str(), old.as_str()];
@@ -290,7 +292,7 @@ api_test!(
         // Neither do the records in the audit log.
         let logged: Vec<(String,)> =
             Q::new("SELECT CAST(after AS text) FROM audit_log WHERE after IS NOT NULL")
-                .all(&t.app.db)
+                .all(&t.app.platform.db)
                 .await
                 .unwrap();
         assert!(

@@ -136,7 +136,7 @@ api_test!(
             assert_eq!((&all[status], &all["timeout_minutes"]), (&json!(1), &json!(1)));
             let info = t.get("/systems/info").basic(&s.key, &s.secret).send().await.expect(200).data();
             assert_eq!(info["status"], status);
-            let checked = bailiwick_alerts::liveness_monitor::check(&t.app).await.unwrap();
+            let checked = bailiwick_alerts::liveness_monitor::check(&t.app.alerts).await.unwrap();
             assert_eq!((checked.is_leader, checked.posted), (true, alerts));
         }
     }
@@ -209,7 +209,7 @@ api_test!(past_points_do_not_change_when_a_system_is_deleted_today, |t| async mo
 });
 
 async fn describe(t: &Test, id: SystemId, kind: &str, version: &str) {
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     let mut system = bailiwick_store::systems::lock(&mut tx, id).await.unwrap().unwrap().system;
     (system.system_type, system.version) = (Some(kind.to_owned()), version.to_owned());
     bailiwick_store::systems::set_facts(&mut tx, &system).await.unwrap();

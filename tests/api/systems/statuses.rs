@@ -51,12 +51,12 @@ fn scopes(tree: &bailiwick_testkit::seed::Tree) -> Vec<Scope> {
 /// Compares the counters, and lists in the order of status, with the rows, for every scope.
 async fn compare(t: &Test, scopes: &[Scope], what: &str) {
     for (statement, wrong) in [(COUNTERS, "organizations with wrong counters"), (PLACES, "wrong places")] {
-        assert_eq!(Q::new(statement).count(&t.app.db).await.unwrap(), 0, "{wrong} after {what}");
+        assert_eq!(Q::new(statement).count(&t.app.platform.db).await.unwrap(), 0, "{wrong} after {what}");
     }
     for (n, scope) in scopes.iter().enumerate() {
         let direction = [SortDirection::Asc, SortDirection::Desc][n % 2];
         for statuses in [None, Some(vec![INACTIVE]), Some(vec![UNKNOWN, INACTIVE])] {
-            let listed = by_status(&t.app.db, scope, direction, &statuses).await;
+            let listed = by_status(&t.app.platform.db, scope, direction, &statuses).await;
             assert_eq!(listed.0, listed.1, "{statuses:?} of {scope:?} {direction:?} after {what}");
         }
     }
@@ -64,12 +64,12 @@ async fn compare(t: &Test, scopes: &[Scope], what: &str) {
 
 /// The same after a check: the numbers are those of the heartbeats.
 async fn compare_checked(t: &Test, scopes: &[Scope], what: &str) {
-    liveness_monitor::check(&t.app).await.unwrap();
+    liveness_monitor::check(&t.app.alerts).await.unwrap();
     compare(t, scopes, what).await;
-    let cutoff = t.app.now().minus(t.app.settings.systems.liveness_timeout);
+    let cutoff = t.app.platform.now().minus(t.app.settings.systems.liveness_timeout);
     for scope in scopes {
-        let expected = totals_at(&t.app.db, scope, cutoff).await.unwrap();
-        assert_eq!(totals(&t.app.db, scope).await.unwrap(), expected, "{scope:?} after {what}");
+        let expected = totals_at(&t.app.platform.db, scope, cutoff).await.unwrap();
+        assert_eq!(totals(&t.app.platform.db, scope).await.unwrap(), expected, "{scope:?} after {what}");
     }
 }
 
@@ -183,7 +183,7 @@ api_test!(numbers_are_those_of_the_rows_whatever_happens, |t| async move {
         };
         compare(t, &scopes, &what).await;
         // The service adds the counters up once for each state of them.
-        let rows = totals(&t.app.db, &Scope::Everything).await.unwrap();
+        let rows = totals(&t.app.platform.db, &Scope::Everything).await.unwrap();
         let shown = get(t, &owner, "/totals").await.expect(200).data();
         for (word, n) in [("active", rows.active), ("inactive", rows.inactive), ("unknown", rows.unknown)] {
             assert_eq!(shown[word], n, "{word} after {what}");
@@ -194,11 +194,11 @@ api_test!(numbers_are_those_of_the_rows_whatever_happens, |t| async move {
         assert_eq!(shown["total"], rows.total, "after {what}");
     }
     compare_checked(t, &scopes, "all of it").await;
-    let before = totals(&t.app.db, &Scope::Everything).await.unwrap();
-    let mut tx = t.app.db.begin().await.unwrap();
+    let before = totals(&t.app.platform.db, &Scope::Everything).await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
     status::recount(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
-    assert_eq!(totals(&t.app.db, &Scope::Everything).await.unwrap(), before, "a recount");
+    assert_eq!(totals(&t.app.platform.db, &Scope::Everything).await.unwrap(), before, "a recount");
 });
 
 api_test!(a_check_sets_what_time_has_changed, |t| async move {
@@ -206,7 +206,7 @@ api_test!(a_check_sets_what_time_has_changed, |t| async move {
     let scopes = scopes(&tree);
     let systems = join_all((0..3).map(|_| t.system(tree.customer))).await;
     let numbers = async || {
-        let totals = totals(&t.app.db, &Scope::Everything).await.unwrap();
+        let totals = totals(&t.app.platform.db, &Scope::Everything).await.unwrap();
         [totals.unknown, totals.active, totals.inactive]
     };
     assert_eq!(numbers().await, [3, 0, 0]);
@@ -228,14 +228,15 @@ api_test!(a_check_sets_what_time_has_changed, |t| async move {
     // As a process with another timeout does it.
     t.advance(Duration::from_secs(1));
     let all: Vec<SystemId> = systems.iter().map(|s| s.id).collect();
-    for (cutoff, expected) in
-        [(t.app.now(), [1, 0, 2]), (t.app.now().minus(Duration::from_secs(1_000)), [1, 2, 0])]
-    {
-        let due = status::due(&t.app.db, cutoff, 10).await.unwrap();
+    for (cutoff, expected) in [
+        (t.app.platform.now(), [1, 0, 2]),
+        (t.app.platform.now().minus(Duration::from_secs(1_000)), [1, 2, 0]),
+    ] {
+        let due = status::due(&t.app.platform.db, cutoff, 10).await.unwrap();
         assert_eq!(due.len(), 2, "{due:?}");
-        assert_eq!(status::update_some(&t.app.db, &all, cutoff).await.unwrap(), 2);
+        assert_eq!(status::update_some(&t.app.platform.db, &all, cutoff).await.unwrap(), 2);
         assert_eq!(numbers().await, expected);
-        assert_eq!(status::due(&t.app.db, cutoff, 10).await.unwrap(), []);
+        assert_eq!(status::due(&t.app.platform.db, cutoff, 10).await.unwrap(), []);
         compare(&t, &scopes, "another timeout").await;
     }
 });
@@ -249,7 +250,7 @@ api_test!(a_heartbeat_does_not_wait_for_a_change_of_its_system, |t| async move {
     t.advance(Duration::from_secs(1201));
     compare_checked(&t, &scopes, "silence").await;
     if t.engine == Engine::Postgres {
-        let mut tx = t.app.db.begin().await.unwrap();
+        let mut tx = t.app.platform.db.begin().await.unwrap();
         systems::lock(&mut tx, system.id).await.unwrap().expect("the system");
         let beat = t.post("/systems/heartbeat").basic(&system.key, &system.secret).send();
         timeout(Duration::from_secs(20), beat).await.expect("an answer").expect(200);
@@ -259,7 +260,7 @@ api_test!(a_heartbeat_does_not_wait_for_a_change_of_its_system, |t| async move {
         beat(&t, &system).await;
     }
     compare(&t, &scopes, "a heartbeat").await;
-    assert_eq!(totals(&t.app.db, &Scope::Everything).await.unwrap().active, 1);
+    assert_eq!(totals(&t.app.platform.db, &Scope::Everything).await.unwrap().active, 1);
 });
 
 api_test!(numbers_stay_true_among_writers_of_all_kinds, |t| async move {
@@ -294,7 +295,7 @@ api_test!(numbers_stay_true_among_writers_of_all_kinds, |t| async move {
         };
         let checks = async {
             for _ in 0..6 {
-                liveness_monitor::check(&t.app).await.unwrap();
+                liveness_monitor::check(&t.app.alerts).await.unwrap();
             }
         };
         tokio::join!(beats, marks, moves, checks);
@@ -313,7 +314,7 @@ api_test!(systems_of_a_promoted_reseller_are_listed_by_status_in_its_new_place, 
     let below = Scope::Subtree { root: tree.reseller, org_type: OrgType::Distributor };
     let scopes = [below, Scope::Subtree { root: tree.distributor, org_type: OrgType::Distributor }];
     compare_checked(&t, &scopes, "the promotion").await;
-    let (listed, _) = by_status(&t.app.db, &below, SortDirection::Desc, &None).await;
+    let (listed, _) = by_status(&t.app.platform.db, &below, SortDirection::Desc, &None).await;
     assert_eq!(listed.len(), 2);
 });
 

@@ -43,7 +43,7 @@ async fn counters_are_true(t: &Test) {
         "SELECT n.users, CAST((SELECT COUNT(*) FROM users u WHERE u.organization_id = n.organization_id \
          AND u.deleted_at IS NULL) AS BIGINT) FROM organization_counts n",
     )
-    .all(&t.app.db)
+    .all(&t.app.platform.db)
     .await
     .unwrap();
     assert!(wrong.iter().all(|(kept, rows)| kept == rows), "{wrong:?}");
@@ -85,7 +85,7 @@ api_test!(
         let reason = json!({"reason": "user suspended by administrator"});
         let text = "user account has been suspended";
         refused(&t, other.as_ref(), &user, text, reason, text).await;
-        assert_eq!(state(&t, &d, user.id).await, (json!(t.app.now()), Value::Null));
+        assert_eq!(state(&t, &d, user.id).await, (json!(t.app.platform.now()), Value::Null));
         act(&t, &d, "suspend", user.id).await.expect_message(400, "user not found or already suspended");
         // Rule 14: the suspension is over, the sessions from before are not back.
         done(&t, &d, "reactivate", user.id).await;
@@ -128,12 +128,12 @@ api_test!(a_deleted_users_next_call_is_refused, |t| async move {
     }
     get(&t, &d, &format!("/api/users/{}", user.id)).await.expect_message(404, NOT_FOUND);
     let deleted = get(&t, &d, "/api/users?status=deleted").await.expect(200).data();
-    assert_eq!(deleted["users"][0]["deleted_at"], json!(t.app.now()));
+    assert_eq!(deleted["users"][0]["deleted_at"], json!(t.app.platform.now()));
     counters_are_true(&t).await;
     // The own suspension outlives the deletion.
     done(&t, &d, "restore", user.id).await;
     assert_eq!(total().await, 2);
-    assert_eq!(state(&t, &d, user.id).await.0, json!(t.app.now()));
+    assert_eq!(state(&t, &d, user.id).await.0, json!(t.app.platform.now()));
     done(&t, &d, "reactivate", user.id).await;
     let again = t.session(user.id).await;
     done(&t, &d, "delete", user.id).await;
@@ -170,7 +170,7 @@ api_test!(a_destroyed_user_is_gone_for_good, |t| async move {
     let rows: Vec<(String, Option<Value>)> =
         Q::new("SELECT action, after FROM audit_log WHERE object_id = ? ORDER BY id")
             .bind(gone.id)
-            .all(&t.app.db)
+            .all(&t.app.platform.db)
             .await
             .unwrap();
     let actions: Vec<&str> = rows.iter().map(|r| r.0.as_str()).collect();
@@ -179,7 +179,7 @@ api_test!(a_destroyed_user_is_gone_for_good, |t| async move {
     for table in ["session_chains", "oidc_logins", "oidc_grants"] {
         let mut q = Q::new(&format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table} WHERE user_id IN ("));
         q.list([live.id, gone.id]).push(")");
-        assert_eq!(q.count(&t.app.db).await.unwrap(), 0, "{table}");
+        assert_eq!(q.count(&t.app.platform.db).await.unwrap(), 0, "{table}");
     }
 });
 

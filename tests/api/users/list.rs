@@ -31,8 +31,8 @@ api_test!(lists_of_users, |t| async move {
     assert_eq!(list("sort_by=email&sort_direction=desc").await[0], "z3@example.org");
     assert_eq!(list("sort_by=organization").await[0], "z1@example.org");
     // A user who has never signed in is the greatest.
-    let mut tx = t.app.db.begin().await.unwrap();
-    identities::stamp_login(&mut tx, d.id, t.app.now()).await.unwrap();
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    identities::stamp_login(&mut tx, d.id, t.app.platform.now()).await.unwrap();
     tx.commit().await.unwrap();
     assert_eq!(list("sort_by=latest_login_at").await[0], own);
     assert_eq!(list("sort_by=latest_login_at&sort_direction=desc").await[3], own);

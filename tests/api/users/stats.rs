@@ -52,7 +52,7 @@ api_test!(a_trend_ends_today_with_the_total, |t| async move {
     t.user(tree.other_customer, &["reader"]).await;
     t.advance(DAY);
     let d = t.session(d.id).await;
-    let today = t.app.now().rfc3339(0)[..10].to_owned();
+    let today = t.app.platform.now().rfc3339(0)[..10].to_owned();
     let data = trend(&d, "").await.expect_message(200, "users trend retrieved successfully").data();
     let counts: Vec<u64> =
         data["data_points"].as_array().unwrap().iter().map(|p| p["count"].as_u64().unwrap()).collect();
@@ -188,7 +188,7 @@ api_test!(a_user_changes_his_own_details, |t| async move {
     );
     let (verified, key): (bool, String) = Q::new("SELECT email_verified, search_key FROM users WHERE id = ?")
         .bind(user.id)
-        .one(&t.app.db)
+        .one(&t.app.platform.db)
         .await
         .unwrap();
     assert!(!verified && key.contains("nina neri") && key.contains("new@example.org"));
@@ -203,7 +203,7 @@ api_test!(a_user_changes_his_own_details, |t| async move {
         Q::new("SELECT action FROM audit_log WHERE object_id = ? AND actor_user_id = ?")
             .bind(user.id)
             .bind(user.id)
-            .all(&t.app.db)
+            .all(&t.app.platform.db)
             .await
             .unwrap();
     assert_eq!(rows.len(), 3);

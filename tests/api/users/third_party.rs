@@ -122,8 +122,8 @@ api_test!(an_application_of_one_organization, |t| async move {
             method: "GET",
             path: "/api/third-party-applications",
         };
-        let caller = authenticate_bearer(&t.app, &request).await.unwrap();
-        third_party::list(&settings, &*t.app.entropy, "https://x.example/auth", &caller).len()
+        let caller = authenticate_bearer(&t.app.identity, &request).await.unwrap();
+        third_party::list(&settings, &*t.app.platform.entropy, "https://x.example/auth", &caller).len()
     };
     assert_eq!((seen(tree.reseller).await, seen(tree.customer).await), (1, 0));
 });

@@ -94,7 +94,7 @@ pub async fn explain_to(
     organization: Option<&str>,
     labels: Labels,
 ) -> Result<Explanation> {
-    let (_, place) = target(&service.db, caller, Permission::ConfigAlerts, organization).await?;
+    let (_, place) = target(&service.platform.db, caller, Permission::ConfigAlerts, organization).await?;
     walk(service, &place, labels, &hierarchy(caller)).await
 }
 
@@ -103,8 +103,9 @@ pub async fn explain_to(
 /// # Errors
 /// An organization that does not exist, or the database's.
 pub async fn explain(service: &Alerts, tenant: OrgId, labels: Labels) -> Result<Explanation> {
-    let place =
-        organizations::node(&service.db, tenant).await?.ok_or(Error::NotFound(ObjectKind::Organization))?;
+    let place = organizations::node(&service.platform.db, tenant)
+        .await?
+        .ok_or(Error::NotFound(ObjectKind::Organization))?;
     walk(service, &place, labels, &Scope::Everything).await
 }
 
@@ -115,12 +116,12 @@ async fn walk(service: &Alerts, place: &OrgNode, mut labels: Labels, known: &Sco
     }
     let mut organization = (String::new(), place.org_type.as_str());
     let (mut above, mut own) = (Vec::new(), None);
-    for link in alert_layers::chain(&service.db, place.path).await? {
+    for link in alert_layers::chain(&service.platform.db, place.path).await? {
         if link.path.id == tenant {
             organization.0.clone_from(&link.name);
         }
         let Some(stored) = link.layer.filter(|_| !link.is_silent) else { continue };
-        let layer = sealed::open(&service.keys, link.path.id, stored.layer)?;
+        let layer = sealed::open(&service.platform.keys, link.path.id, stored.layer)?;
         let named = NamedLayer { is_known: known.contains(&link.path), name: link.name, layer };
         if link.path.id == tenant {
             own = Some(named);

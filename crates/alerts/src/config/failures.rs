@@ -52,7 +52,7 @@ pub async fn last_failures(service: &Alerts, layer: &Layer) -> Result<Vec<LastFa
         }
     }
     let ids: Vec<String> = known.iter().map(|(id, ..)| id.clone()).collect();
-    let failed = notification_log::failures(&service.db, &ids).await?;
+    let failed = notification_log::failures(&service.platform.db, &ids).await?;
     let mut failures: Vec<LastFailure> = Vec::new();
     for (id, channel, recipient) in known {
         if let Some(f) = failed.iter().find(|f| f.recipient == id) {

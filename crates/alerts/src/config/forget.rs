@@ -32,7 +32,7 @@ pub(super) async fn forget(
 }
 
 async fn empty(service: &Alerts, client: &RouterClient, caller: Caller<'_>) -> Result<(), RouterError> {
-    let now = Nanos::from_ts(service.now());
+    let now = Nanos::from_ts(service.platform.now());
     let unreadable = |e: bailiwick_alerting::answer::Unreadable| RouterError::Unavailable(e.to_string());
     let listed = decode_alerts(&client.list_alerts(caller, "").await?).map_err(unreadable)?;
     let resolved: Vec<PostedAlert> = listed.into_iter().map(|alert| alert.ended(now)).collect();

@@ -71,9 +71,10 @@ pub(crate) async fn own_layer(
     caller: &Caller,
     permission: Permission,
 ) -> Result<(OrgId, Layer)> {
-    let (granted, _) = target(&service.db, caller, permission, None).await?;
-    let stored = alert_layers::get(&service.db, granted.id()).await?;
-    let layer = stored.map(|stored| sealed::open(&service.keys, granted.id(), stored.layer)).transpose()?;
+    let (granted, _) = target(&service.platform.db, caller, permission, None).await?;
+    let stored = alert_layers::get(&service.platform.db, granted.id()).await?;
+    let layer =
+        stored.map(|stored| sealed::open(&service.platform.keys, granted.id(), stored.layer)).transpose()?;
     Ok((granted.id(), layer.unwrap_or_default()))
 }
 
@@ -101,7 +102,7 @@ pub async fn store(
 ) -> Result<()> {
     let stored = Stored {
         organization_id: target.id(),
-        layer: sealed::seal(&service.keys, &*service.entropy, target.id(), layer)?,
+        layer: sealed::seal(&service.platform.keys, &*service.platform.entropy, target.id(), layer)?,
         updated_by: by.user,
         updated_by_name: by.name.clone(),
         updated_at: by.at,
@@ -115,7 +116,7 @@ pub async fn store(
 /// # Errors
 /// The database's.
 pub async fn version(service: &Alerts) -> Result<i64> {
-    Ok(service.db.alert_config_epoch().await?)
+    Ok(service.platform.db.alert_config_epoch().await?)
 }
 
 /// The configuration in force for each of these tenants: the layers from the owner's down to its own, merged, without
@@ -132,7 +133,7 @@ pub async fn effective(
     let chains = alert_layers::chains(on, tenants).await?;
     let mut layers = HashMap::with_capacity(chains.layers.len());
     for (organization, stored) in chains.layers {
-        layers.insert(organization, sealed::open(&service.keys, organization, stored)?);
+        layers.insert(organization, sealed::open(&service.platform.keys, organization, stored)?);
     }
     let merged = chains.of.into_iter().map(|(tenant, chain)| {
         let above = chain.iter().filter(|id| **id != tenant).filter_map(|id| layers.get(id));
@@ -146,7 +147,7 @@ pub async fn effective(
 /// # Errors
 /// As [`effective`].
 pub async fn plan(service: &Alerts, tenant: OrgId) -> Result<Option<Plan>> {
-    let effective = effective(service, &service.db, &[tenant]).await?;
+    let effective = effective(service, &service.platform.db, &[tenant]).await?;
     Ok(effective.get(&tenant).map(|layer| plan_of(&service.settings.alerting, tenant, layer)))
 }
 
@@ -155,7 +156,7 @@ pub async fn plan(service: &Alerts, tenant: OrgId) -> Result<Option<Plan>> {
 /// # Errors
 /// As [`effective`].
 pub async fn plans(service: &Alerts, tenants: &[OrgId]) -> Result<HashMap<OrgId, Plan>> {
-    let effective = effective(service, &service.db, tenants).await?;
+    let effective = effective(service, &service.platform.db, tenants).await?;
     let settings = &service.settings.alerting;
     Ok(effective.into_iter().map(|(id, layer)| (id, plan_of(settings, id, &layer))).collect())
 }

@@ -86,13 +86,13 @@ pub(crate) async fn make(service: &Alerts, tenant: OrgId) -> std::result::Result
     if !service.settings.alerting.router.is_provisioned() {
         return Ok(());
     }
-    let (now, provisioning) = (service.now(), &service.alerting().provisioning);
+    let (now, provisioning) = (service.platform.now(), &service.alerting().provisioning);
     let made = || provisioning.made.lock().unwrap_or_else(PoisonError::into_inner);
     if made().get(&tenant).is_some_and(|at| *at > now.minus(REMEMBERED)) {
         return Ok(());
     }
-    if !alert_tenants::is_made(&service.db, tenant).await? {
-        let mut tx = service.db.begin().await?;
+    if !alert_tenants::is_made(&service.platform.db, tenant).await? {
+        let mut tx = service.platform.db.begin().await?;
         alert_tenants::make(&mut tx, tenant, now).await?;
         tx.commit().await?;
         provisioning.arrived.notify_one();
@@ -106,7 +106,7 @@ pub(crate) async fn lost(service: &Alerts, tenant: OrgId) {
     if !service.settings.alerting.router.is_provisioned() {
         return;
     }
-    let now = service.now();
+    let now = service.platform.now();
     let since = now.minus(START_TIME);
     {
         let mut lost = service.alerting().provisioning.lost.lock().unwrap_or_else(PoisonError::into_inner);
@@ -122,8 +122,8 @@ pub(crate) async fn lost(service: &Alerts, tenant: OrgId) {
 
 /// Queues a tenant that the router has lost, unless it was pushed a moment ago.
 pub(super) async fn queue_lost(service: &Alerts, tenant: OrgId) -> Result<()> {
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     alert_tenants::queue_lost(&mut tx, tenant, now, now.minus(START_TIME)).await?;
     tx.commit().await?;
     service.alerting().provisioning.arrived.notify_one();
@@ -137,7 +137,7 @@ pub(crate) fn start(service: &Alerts) {
         return;
     }
     let worker = service.clone();
-    service.tasks.spawn(async move {
+    service.platform.tasks.spawn(async move {
         let service = &worker;
         let is_first = &AtomicBool::new(true);
         let step = || async move {
@@ -149,13 +149,15 @@ pub(crate) fn start(service: &Alerts) {
         };
         let failure = "alert configurations cannot be pushed and wait";
         let hint = Some(&service.alerting().provisioning.arrived);
-        Worker { name: "alert configurations", failure, poll: POLL, hint, step }.run(&service.stop).await;
+        Worker { name: "alert configurations", failure, poll: POLL, hint, step }
+            .run(&service.platform.stop)
+            .await;
     });
 }
 
 async fn queue_all(service: &Alerts) -> Result<()> {
-    let mut tx = service.db.begin().await?;
-    alert_tenants::queue(&mut tx, Whose::All, false, service.now()).await?;
+    let mut tx = service.platform.db.begin().await?;
+    alert_tenants::queue(&mut tx, Whose::All, false, service.platform.now()).await?;
     Ok(tx.commit().await?)
 }
 
@@ -169,8 +171,8 @@ pub async fn work_off(service: &Alerts) -> Result<usize> {
 
 async fn push(service: &Alerts, whose: Whose) -> Result<usize> {
     let Some(client) = &service.alerting().provisioning.client else { return Ok(0) };
-    let now = service.now();
-    let due = alert_tenants::claim(&service.db, whose, now, now.plus(LEASE), AT_ONCE).await?;
+    let now = service.platform.now();
+    let due = alert_tenants::claim(&service.platform.db, whose, now, now.plus(LEASE), AT_ONCE).await?;
     if due.is_empty() {
         return Ok(0);
     }
@@ -191,8 +193,8 @@ async fn push(service: &Alerts, whose: Whose) -> Result<usize> {
         due.iter().zip(join_all(pushes).await).collect();
     // All writers of several of these rows write them in the order of their ids.
     outcomes.sort_by_key(|(one, _)| one.organization_id);
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     for (one, outcome) in outcomes {
         match outcome {
             Ok(digest) => alert_tenants::finish(&mut tx, one, &digest, now).await?,
@@ -219,13 +221,13 @@ enum Wanted {
 /// The configuration in force for these tenants; none for a tenant whose layers cannot be read, so that it does not
 /// delay the others.
 pub(super) async fn layers_of(service: &Alerts, tenants: &[OrgId]) -> Result<HashMap<OrgId, Option<Layer>>> {
-    match effective(service, &service.db, tenants).await {
+    match effective(service, &service.platform.db, tenants).await {
         Err(Error::Internal(_)) => {}
         layers => return Ok(layers?.into_iter().map(|(id, layer)| (id, Some(layer))).collect()),
     }
     let mut found = HashMap::with_capacity(tenants.len());
     for tenant in tenants {
-        match effective(service, &service.db, &[*tenant]).await {
+        match effective(service, &service.platform.db, &[*tenant]).await {
             Err(Error::Internal(e)) => {
                 tracing::error!(%tenant, error = %e, "an alert configuration cannot be read");
                 found.insert(*tenant, None);
@@ -247,7 +249,7 @@ async fn push_one(
 ) -> Result<Vec<u8>, &'static str> {
     const REJECTED: &str = "configuration rejected";
     let tenant = due.organization_id.to_string();
-    let request_id = service.fresh::<uuid::Uuid>().to_string();
+    let request_id = service.platform.fresh::<uuid::Uuid>().to_string();
     let caller = Caller { tenant: &tenant, request_id: &request_id };
     let pushed = match wanted {
         Wanted::Unreadable => return Err("internal error"),
@@ -258,7 +260,7 @@ async fn push_one(
                 let upload = Upload::new(&named, &layer, &publishing)?;
                 upload.to_yaml()
             };
-            let made = service.tasks.spawn_blocking(making).await;
+            let made = service.platform.tasks.spawn_blocking(making).await;
             let body = match made {
                 Ok(Ok(body)) => body,
                 Ok(Err(e)) => {
@@ -270,7 +272,7 @@ async fn push_one(
                     return Err("internal error");
                 }
             };
-            let digest = service.keys.mac(DIGEST, body.as_bytes()).to_vec();
+            let digest = service.platform.keys.mac(DIGEST, body.as_bytes()).to_vec();
             if due.pushed.as_ref() == Some(&digest) {
                 return Ok(digest);
             }
@@ -305,12 +307,12 @@ pub(super) async fn after_save(
     }
     let whose = Whose::Below(top, org_type);
     if !service.settings.alerting.router.is_provisioned() {
-        let all = bailiwick_store::alert_layers::count_tenants(&service.db, top, org_type).await?;
+        let all = bailiwick_store::alert_layers::count_tenants(&service.platform.db, top, org_type).await?;
         return Ok((all, vec!["the alert router takes no configuration".to_owned()]));
     }
     let helper = service.clone();
     // A task of its own, so that a caller that stops waiting leaves no push half done.
-    let pushing = service.tasks.spawn(async move {
+    let pushing = service.platform.tasks.spawn(async move {
         let until = tokio::time::Instant::now() + SAVE_WAITS;
         loop {
             if push(&helper, whose).await? > 0 {
@@ -320,7 +322,7 @@ pub(super) async fn after_save(
                 continue;
             }
             // Others may be at the rest.
-            let left = alert_tenants::waiting(&helper.db, whose, helper.now(), 0).await?;
+            let left = alert_tenants::waiting(&helper.platform.db, whose, helper.platform.now(), 0).await?;
             if left.active == 0 || tokio::time::Instant::now() >= until {
                 return Ok::<_, Error>(());
             }
@@ -331,7 +333,7 @@ pub(super) async fn after_save(
         ended.map_err(Error::internal)??;
     }
     service.alerting().provisioning.arrived.notify_one();
-    let left = alert_tenants::waiting(&service.db, whose, service.now(), NAMED).await?;
+    let left = alert_tenants::waiting(&service.platform.db, whose, service.platform.now(), NAMED).await?;
     let mut warnings: Vec<String> = left
         .first
         .iter()

@@ -38,8 +38,8 @@ pub async fn prune(service: &Alerts, idle: Duration, apply: bool) -> Result<Opti
     let is_provisioned = service.settings.alerting.router.is_provisioned();
     let client = service.alerting().provisioning.client().filter(|_| is_provisioned);
     let Some(client) = client else { return Ok(None) };
-    let before = service.now().minus(idle.max(SHORTEST_IDLE));
-    let candidates = alert_tenants::idle(&service.db, before).await?;
+    let before = service.platform.now().minus(idle.max(SHORTEST_IDLE));
+    let candidates = alert_tenants::idle(&service.platform.db, before).await?;
     let mut judged = std::pin::pin!(
         stream::iter(candidates)
             .map(|(id, name)| async move { (id, name, is_empty(service, client, id).await) })
@@ -50,8 +50,8 @@ pub async fn prune(service: &Alerts, idle: Duration, apply: bool) -> Result<Opti
         match judgement {
             Ok(()) => {
                 if apply {
-                    let mut tx = service.db.begin().await?;
-                    alert_tenants::drop_idle(&mut tx, id, service.now()).await?;
+                    let mut tx = service.platform.db.begin().await?;
+                    alert_tenants::drop_idle(&mut tx, id, service.platform.now()).await?;
                     tx.commit().await?;
                 }
                 found.idle.push((id, name));
@@ -64,7 +64,7 @@ pub async fn prune(service: &Alerts, idle: Duration, apply: bool) -> Result<Opti
 
 /// The reason why a tenant stays, if there is one.
 async fn is_empty(service: &Alerts, client: &RouterClient, tenant: OrgId) -> std::result::Result<(), String> {
-    let (id, request_id) = (tenant.to_string(), service.fresh::<uuid::Uuid>().to_string());
+    let (id, request_id) = (tenant.to_string(), service.platform.fresh::<uuid::Uuid>().to_string());
     let caller = Caller { tenant: &id, request_id: &request_id };
     let asked = async {
         let silences = client.list_silences(caller, "").await?;

@@ -75,32 +75,37 @@ pub async fn set(
     organization: Option<&str>,
     body: impl FnOnce() -> Result<Bytes>,
 ) -> Result<Saved> {
-    let (granted, place) = target(&service.db, caller, Permission::ManageAlerts, organization).await?;
+    let (granted, place) =
+        target(&service.platform.db, caller, Permission::ManageAlerts, organization).await?;
     let id = granted.id();
     if !ctx.is_unconditional() {
-        let stored = alert_layers::get(&service.db, id).await?;
-        ctx.check_conditions(service, &EditableLayer(open(service, id, stored.as_ref())?.as_ref()))?;
+        let stored = alert_layers::get(&service.platform.db, id).await?;
+        ctx.check_conditions(
+            &service.platform,
+            &EditableLayer(open(service, id, stored.as_ref())?.as_ref()),
+        )?;
     }
     let body = body()?;
     let above = Arc::new(above(service, &place).await?);
     let is_owner = place.org_type == OrgType::Owner;
     for _ in 0..ATTEMPTS {
         // The name service is asked, and secrets are restored, before any row is locked.
-        let stored = alert_layers::get(&service.db, id).await?;
+        let stored = alert_layers::get(&service.platform.db, id).await?;
         let (body, before, judging) = (body.clone(), open(service, id, stored.as_ref())?, service.clone());
         let layers_above = above.clone();
         // The write checks that this layer is unchanged; otherwise the save starts over.
-        ctx.check_conditions(service, &EditableLayer(before.as_ref()))?;
+        ctx.check_conditions(&service.platform, &EditableLayer(before.as_ref()))?;
         let judge = move || {
             let merged = merge(layers_above.iter().map(|(_, layer)| layer), None).channels;
             let above = (!is_owner).then_some(&merged);
-            let (allowed, language) = (judging.webhooks.allowed(), judging.settings.language);
+            let (allowed, language) = (judging.events.webhooks.allowed(), judging.settings.language);
             let checked = Posted::read(&body)?.check(before.as_ref(), above, allowed, language)?;
             Ok::<_, Error>((checked, before))
         };
-        let (mut checked, before) = service.tasks.spawn_blocking(judge).await.map_err(Error::internal)??;
+        let (mut checked, before) =
+            service.platform.tasks.spawn_blocking(judge).await.map_err(Error::internal)??;
         look_up(service, id, &checked.webhooks).await?;
-        let mut tx = service.db.begin().await?;
+        let mut tx = service.platform.db.begin().await?;
         let (target, place) = hold(&mut tx, caller, id).await?;
         if alert_layers::get(&mut tx, id).await? != stored {
             continue;
@@ -131,13 +136,16 @@ pub async fn remove(
     ctx: &RequestContext,
     organization: Option<&str>,
 ) -> Result<Saved> {
-    let (granted, _) = target(&service.db, caller, Permission::ManageAlerts, organization).await?;
+    let (granted, _) = target(&service.platform.db, caller, Permission::ManageAlerts, organization).await?;
     let id = granted.id();
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let (target, place) = hold(&mut tx, caller, id).await?;
     let stored = alert_layers::get(&mut tx, id).await?;
     if !ctx.is_unconditional() {
-        ctx.check_conditions(service, &EditableLayer(open(service, id, stored.as_ref())?.as_ref()))?;
+        ctx.check_conditions(
+            &service.platform,
+            &EditableLayer(open(service, id, stored.as_ref())?.as_ref()),
+        )?;
     }
     if alert_layers::remove(&mut tx, &target).await? {
         // An unreadable layer can still be removed.
@@ -149,10 +157,10 @@ pub async fn remove(
 
 /// The layers of the organizations above that count, from the owner down, each with the organization's name.
 async fn above(service: &Alerts, place: &OrgNode) -> Result<Vec<(String, Layer)>> {
-    let links = alert_layers::chain(&service.db, place.path).await?;
+    let links = alert_layers::chain(&service.platform.db, place.path).await?;
     let counting = links.into_iter().filter(|link| link.path.id != place.path.id && !link.is_silent);
     let layers = counting.filter_map(|link| Some((link.name, link.path.id, link.layer?.layer)));
-    layers.map(|(name, id, layer)| Ok((name, sealed::open(&service.keys, id, layer)?))).collect()
+    layers.map(|(name, id, layer)| Ok((name, sealed::open(&service.platform.keys, id, layer)?))).collect()
 }
 
 /// The channels of a layer whose recipients are not notified.
@@ -179,7 +187,7 @@ fn closed(above: &[(String, Layer)], layer: &Layer) -> Vec<Closed> {
 }
 
 fn open(service: &Alerts, id: OrgId, stored: Option<&Stored>) -> Result<Option<Layer>> {
-    stored.map(|s| sealed::open(&service.keys, id, s.layer.clone())).transpose()
+    stored.map(|s| sealed::open(&service.platform.keys, id, s.layer.clone())).transpose()
 }
 
 /// Locks the organization, so that saves to it follow each other, and repeats the permission check on the locked row.
@@ -190,7 +198,7 @@ async fn hold(tx: &mut Tx, caller: &Caller, id: OrgId) -> Result<(Granted<OrgId>
 
 fn saving(service: &Alerts, caller: &Caller) -> Saving {
     let name = caller.identity().map(|i| i.name.clone()).unwrap_or_default();
-    Saving { user: caller.user_id(), name, at: service.now() }
+    Saving { user: caller.user_id(), name, at: service.platform.now() }
 }
 
 /// Every name of a webhook must lead to public addresses only.
@@ -201,7 +209,8 @@ async fn look_up(service: &Alerts, tenant: OrgId, webhooks: &[WebhookField]) -> 
     let mut found: HashMap<&str, Option<&'static str>> = HashMap::new();
     let asking = async {
         for some in targets.chunks(LOOK_UPS) {
-            let answers = join_all(some.iter().map(|target| service.webhooks.look_up(tenant, target))).await;
+            let answers =
+                join_all(some.iter().map(|target| service.events.webhooks.look_up(tenant, target))).await;
             let codes = answers.into_iter().map(std::result::Result::err);
             found.extend(some.iter().map(|target| target.host.as_str()).zip(codes));
         }
@@ -251,7 +260,7 @@ async fn record(
         before: shown(before)?,
         after: shown(after)?,
     };
-    audit::record(tx, service.now(), caller, ctx, event).await
+    audit::record(tx, service.platform.now(), caller, ctx, event).await
 }
 
 /// Commits. The embedded router reads the stored layers, so a change takes effect with the commit; a remote router
@@ -259,7 +268,7 @@ async fn record(
 async fn propagate(service: &Alerts, mut tx: Tx, place: &OrgNode) -> Result<Saved> {
     let (top, org_type) = (place.path.id, place.org_type);
     let affected_tenants = alert_layers::count_tenants(&mut tx, top, org_type).await?;
-    alert_tenants::queue(service, &mut tx, top, org_type).await?;
+    alert_tenants::queue(&service.directory, &mut tx, top, org_type).await?;
     tx.commit().await?;
     let (left, warnings) = provision::after_save(service, top, org_type).await?;
     let propagated_to = affected_tenants.saturating_sub(left);

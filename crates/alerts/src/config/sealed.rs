@@ -80,13 +80,14 @@ pub struct ResealCounts {
 pub async fn reseal_all(service: &Alerts) -> Result<ResealCounts> {
     let (mut done, mut after) = (ResealCounts::default(), None);
     loop {
-        let page = alert_layers::after(&service.db, after).await?;
+        let page = alert_layers::after(&service.platform.db, after).await?;
         let Some(last) = page.last() else { return Ok(done) };
         after = Some(last.organization_id);
-        let mut tx = service.db.begin().await?;
+        let mut tx = service.platform.db.begin().await?;
         for row in page {
             let organization = row.organization_id;
-            let Ok((anew, lost)) = seal_anew(&service.keys, &*service.entropy, organization, row.layer)
+            let Ok((anew, lost)) =
+                seal_anew(&service.platform.keys, &*service.platform.entropy, organization, row.layer)
             else {
                 tracing::error!(%organization, "an alert layer cannot be read; it stays as it is");
                 done.lost += 1;

@@ -35,8 +35,8 @@ pub struct LayerView {
 /// # Errors
 /// 403 for an organization out of reach.
 pub async fn get(service: &Alerts, caller: &Caller, organization: Option<&str>) -> Result<LayerView> {
-    let (granted, _) = target(&service.db, caller, Permission::ReadAlerts, organization).await?;
-    let Some(stored) = alert_layers::get(&service.db, granted.id()).await? else {
+    let (granted, _) = target(&service.platform.db, caller, Permission::ReadAlerts, organization).await?;
+    let Some(stored) = alert_layers::get(&service.platform.db, granted.id()).await? else {
         let layer = Layer::default();
         return Ok(LayerView {
             layer,
@@ -44,16 +44,16 @@ pub async fn get(service: &Alerts, caller: &Caller, organization: Option<&str>) 
             updated_by_name: None,
             updated_at: None,
             warnings: Vec::new(),
-            version: Version::of(service, &EditableLayer(None))?,
+            version: Version::of(&service.platform, &EditableLayer(None))?,
         });
     };
-    let opened = sealed::open(&service.keys, granted.id(), stored.layer)?;
+    let opened = sealed::open(&service.platform.keys, granted.id(), stored.layer)?;
     let mut warnings = warnings(service, &opened);
     if service.alerting().is_embedded() {
         let failures = last_failures(service, &opened).await?;
         warnings.extend(failures.iter().map(ToString::to_string));
     }
-    let version = Version::of(service, &EditableLayer(Some(&opened)))?;
+    let version = Version::of(&service.platform, &EditableLayer(Some(&opened)))?;
     let layer = if caller.may_see_alert_secrets() { opened } else { opened.redacted() };
     Ok(LayerView {
         flat: Some(FlatView::of(&layer)),
@@ -70,7 +70,7 @@ pub async fn get(service: &Alerts, caller: &Caller, organization: Option<&str>) 
 /// # Errors
 /// 403 for an organization out of reach.
 pub async fn yaml(service: &Alerts, caller: &Caller, organization: Option<&str>) -> Result<Option<String>> {
-    let (_, place) = target(&service.db, caller, Permission::ReadAlerts, organization).await?;
+    let (_, place) = target(&service.platform.db, caller, Permission::ReadAlerts, organization).await?;
     Ok(look(service, caller, &place).await?.yaml)
 }
 
@@ -109,18 +109,18 @@ pub async fn view(service: &Alerts, caller: &Caller, organization: Option<&str>)
     if organization.is_none() && caller.org_type() != Some(OrgType::Customer) {
         return Err(Error::bad_request("organization_id query parameter is required"));
     }
-    let (_, place) = target(&service.db, caller, Permission::ConfigAlerts, organization).await?;
+    let (_, place) = target(&service.platform.db, caller, Permission::ConfigAlerts, organization).await?;
     look(service, caller, &place).await
 }
 
 /// Secrets are never included; recipients from above the reader's organization are hidden.
 async fn look(service: &Alerts, caller: &Caller, place: &OrgNode) -> Result<EffectiveView> {
-    let links = alert_layers::chain(&service.db, place.path).await?;
+    let links = alert_layers::chain(&service.platform.db, place.path).await?;
     let (scope, publishing, tenant) = (hierarchy(caller), publishing(service), place.path.id);
     let opening = service.clone();
     // A document may have some ten thousand recipients.
     let looking = move || assemble(&opening, tenant, links, &scope, &publishing);
-    service.tasks.spawn_blocking(looking).await.map_err(Error::internal)?
+    service.platform.tasks.spawn_blocking(looking).await.map_err(Error::internal)?
 }
 
 fn assemble(
@@ -136,7 +136,8 @@ fn assemble(
         let id = link.path.id;
         let is_known = scope.contains(&link.path);
         let (by, at) = link.layer.as_ref().map(|l| (l.updated_by_name.clone(), l.updated_at)).unzip();
-        let layer = link.layer.map(|stored| sealed::open(&service.keys, id, stored.layer)).transpose()?;
+        let layer =
+            link.layer.map(|stored| sealed::open(&service.platform.keys, id, stored.layer)).transpose()?;
         chain.push(LinkView {
             organization_id: id,
             organization_name: link.name,

@@ -31,11 +31,11 @@ const AGAIN: Duration = Duration::from_secs(600);
 /// The database's.
 pub async fn read_back(service: &Alerts) -> Result<Option<u64>> {
     let Some(client) = service.alerting().provisioning.client() else { return Ok(None) };
-    if !lease(service, READ_BACK, LEASE_TIME).await? {
+    if !lease(&service.platform, READ_BACK, LEASE_TIME).await? {
         return Ok(None);
     }
-    let now = service.now();
-    let tenants = alert_tenants::to_read_back(&service.db, now, now.minus(AGAIN), TENANTS).await?;
+    let now = service.platform.now();
+    let tenants = alert_tenants::to_read_back(&service.platform.db, now, now.minus(AGAIN), TENANTS).await?;
     if tenants.is_empty() {
         return Ok(Some(0));
     }
@@ -67,7 +67,7 @@ async fn is_there(
     layer: Layer,
     publishing: Publishing,
 ) -> bool {
-    let (id, request_id) = (tenant.to_string(), service.fresh::<uuid::Uuid>().to_string());
+    let (id, request_id) = (tenant.to_string(), service.platform.fresh::<uuid::Uuid>().to_string());
     let told = match client.configuration(Caller { tenant: &id, request_id: &request_id }).await {
         Ok(Some(told)) => told,
         Ok(None) | Err(RouterError::UnknownTenant) => return false,
@@ -81,5 +81,5 @@ async fn is_there(
         let Ok(upload) = Upload::new(&id, &layer, &publishing) else { return true };
         upload.matches_layers(&told)
     };
-    service.tasks.spawn_blocking(compare).await.unwrap_or(true)
+    service.platform.tasks.spawn_blocking(compare).await.unwrap_or(true)
 }

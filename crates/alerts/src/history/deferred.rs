@@ -147,7 +147,7 @@ pub fn waiting(service: &Alerts) -> usize {
 
 fn start(service: &Alerts) -> Arc<Queue> {
     let queue = Arc::new(Queue::default());
-    service.tasks.spawn(run(service.clone(), queue.clone()));
+    service.platform.tasks.spawn(run(service.clone(), queue.clone()));
     queue
 }
 
@@ -160,7 +160,7 @@ async fn run(service: Alerts, queue: Arc<Queue>) {
             queue.arrived.notified().await;
             tokio::time::sleep(GATHER).await;
         };
-        is_stopping = service.stop.run_until_cancelled(gather).await.is_none();
+        is_stopping = service.platform.stop.run_until_cancelled(gather).await.is_none();
         let taken = {
             let mut gathered = queue.gathered();
             gathered.is_closed = is_stopping;
@@ -183,7 +183,7 @@ async fn group(service: &Alerts, notes: Vec<Note>) {
     loop {
         match commit(service, notes.clone()).await {
             Ok(()) => return,
-            Err(e) if e.is_transient() && !service.stop.is_cancelled() => {
+            Err(e) if e.is_transient() && !service.platform.stop.is_cancelled() => {
                 tracing::warn!(error = %e, notes = notes.len(), "alert history waits for the database");
                 tokio::time::sleep(PAUSE).await;
             }
@@ -202,7 +202,7 @@ async fn group(service: &Alerts, notes: Vec<Note>) {
 }
 
 async fn commit(service: &Alerts, notes: Vec<Note>) -> Result<(), StoreError> {
-    let mut tx = service.db.begin_relaxed().await?;
+    let mut tx = service.platform.db.begin_relaxed().await?;
     let held = history::lock_for_writing(&mut tx, notes.iter().map(|note| note.tenant)).await?;
     write(&mut tx, &held, notes).await?;
     tx.commit().await

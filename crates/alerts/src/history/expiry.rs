@@ -26,12 +26,12 @@ pub async fn sweep(service: &Alerts) -> Result<Option<u64>> {
         if service.alerting().is_embedded() {
             outage_detector::sign_if_due(service).await?;
         }
-        if !lease(service, EXPIRY, LEASE_TIME).await? {
+        if !lease(&service.platform, EXPIRY, LEASE_TIME).await? {
             return Ok(None);
         }
-        let n = expiry::sweep(&service.db, service.now(), spared(service), ROWS).await?;
+        let n = expiry::sweep(&service.platform.db, service.platform.now(), spared(service), ROWS).await?;
         ended += n;
-        if n == 0 || service.stop.is_cancelled() {
+        if n == 0 || service.platform.stop.is_cancelled() {
             return Ok(Some(ended));
         }
     }
@@ -41,6 +41,6 @@ pub async fn sweep(service: &Alerts) -> Result<Option<u64>> {
 /// alert-router#life).
 pub(in super::super) fn spared(service: &Alerts) -> Spared {
     let outage = service.alerting().outage.get()?;
-    let (from, to) = outage.spares(Nanos::from_ts(service.now()))?;
+    let (from, to) = outage.spares(Nanos::from_ts(service.platform.now()))?;
     Some((from.to_ts(), to.to_ts()))
 }

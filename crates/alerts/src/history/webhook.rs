@@ -157,8 +157,8 @@ fn tidy(labels: &Labels) -> Labels {
 }
 
 async fn commit(service: &Alerts, sent: Vec<Sent>, receiver: &str) -> Result<()> {
-    let at = service.now();
-    let mut tx = service.db.begin_relaxed().await?;
+    let at = service.platform.now();
+    let mut tx = service.platform.db.begin_relaxed().await?;
     let systems: BTreeSet<String> = sent.iter().map(|one| one.system_key.clone()).collect();
     let homes = history::homes(&mut tx, &systems).await?;
     let mut notes = Vec::with_capacity(sent.len());

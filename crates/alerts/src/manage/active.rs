@@ -52,7 +52,7 @@ pub async fn active_of_system(
     id: Option<SystemId>,
     mut query: AlertQuery,
 ) -> Result<Page<ActiveAlert>> {
-    let system = systems::load(service, caller, id).await?.system;
+    let system = systems::load(&service.fleet, caller, id).await?.system;
     query.check()?;
     query.filter.system_keys = None;
     let (tenant, key) = (system.organization.id, system.system_key);

@@ -88,7 +88,7 @@ pub(super) fn live(service: &Alerts, within: OrganizationsRead) -> ActiveQuery {
         is_suppressed: None,
         order: ActiveOrder::StartsAt,
         direction: SortDirection::Desc,
-        now: service.now(),
+        now: service.platform.now(),
         spared: crate::history::expiry::spared(service),
     }
 }
@@ -103,7 +103,8 @@ pub(super) async fn decorate(
         .iter()
         .map(|(tenant, a)| ((*tenant, a.fingerprint.to_string()), a.labels.value("system_key").to_owned()))
         .collect();
-    let mut shown: HashMap<_, AlertDetails> = shown::shown(&service.db, &keys).await?.into_iter().collect();
+    let mut shown: HashMap<_, AlertDetails> =
+        shown::shown(&service.platform.db, &keys).await?.into_iter().collect();
     let mut found = Vec::with_capacity(alerts.len());
     for ((tenant, mut alert), (key, _)) in alerts.into_iter().zip(keys) {
         let Some(AlertDetails { system: Some(system), organization, assigned }) = shown.remove(&key) else {

@@ -55,7 +55,7 @@ pub(super) async fn page(
     suppressed: &[i64],
     request: PageRequest,
 ) -> Result<Vec<i64>> {
-    let read = query.page(&service.db, suppressed, request);
+    let read = query.page(&service.platform.db, suppressed, request);
     if request.offset() > 0 || suppressed.len() > MOST_SUPPRESSED {
         return Ok(read.await?.value);
     }
@@ -73,7 +73,7 @@ pub(super) async fn of_history<T: Serialize + DeserializeOwned>(
 ) -> Result<T> {
     let other = answer_cache::key_text(&(within, other));
     let read = async { Ok(ValidUntil { value: read.await?, until: None }) };
-    cached(service, (operation, within.scope, other), service.now(), read).await
+    cached(service, (operation, within.scope, other), service.platform.now(), read).await
 }
 
 async fn cached<T: Serialize + DeserializeOwned>(
@@ -82,9 +82,14 @@ async fn cached<T: Serialize + DeserializeOwned>(
     now: Ts,
     read: impl Future<Output = Result<ValidUntil<T>>>,
 ) -> Result<T> {
-    let epochs = answer_cache::epochs(service, DependsOn::ActiveAlerts).await?;
+    let epochs = answer_cache::epochs(&service.platform, DependsOn::ActiveAlerts).await?;
     let key = |other: &str| Key { epochs, operation, scope, other: other.to_owned() };
-    let known = service.answers.get(&key(&other)).await.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let known = service
+        .platform
+        .answers
+        .get(&key(&other))
+        .await
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let known: Option<(T, i64, i64)> = known;
     let over = match known {
         Some((value, from, until)) if (Ts(from)..=Ts(until)).contains(&now) => return Ok(value),
@@ -97,14 +102,15 @@ async fn cached<T: Serialize + DeserializeOwned>(
     });
     // Requests of one second share the read that follows the same figure.
     let shared = key(&answer_cache::key_text(&(&other, over, now.secs())));
-    let mut figure: (T, i64, i64) = answer_cache::computed_at(service, shared, read.as_mut()).await?;
+    let mut figure: (T, i64, i64) =
+        answer_cache::computed_at(&service.platform, shared, read.as_mut()).await?;
     if Ts(figure.2) < now {
         // It is another request's, and an alert has expired since. The own read has not begun.
         figure = read.await?;
     }
     if Ts(figure.1) == now {
         let bytes = serde_json::to_vec(&figure).map_err(Error::internal)?;
-        service.answers.put(key(&other), bytes.into()).await;
+        service.platform.answers.put(key(&other), bytes.into()).await;
     }
     Ok(figure.0)
 }

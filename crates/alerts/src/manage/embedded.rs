@@ -72,7 +72,7 @@ pub(super) async fn active(
         match asked.is_suppressed {
             // The suppressed ones are known.
             Some(true) => Ok(0),
-            _ => cached_figures::figure(service, "alerts", &asked, asked.total(&service.db)).await,
+            _ => cached_figures::figure(service, "alerts", &asked, asked.total(&service.platform.db)).await,
         }
     };
     let (rows, all) = tokio::join!(page(service, &asked, &states, (request, with_receivers)), all);
@@ -94,7 +94,7 @@ async fn page(
     let ids = cached_figures::page(service, asked, states, request).await?;
     let (mut alerts, mut bytes) = (Vec::with_capacity(ids.len()), 0);
     for ids in ids.chunks(ALERTS) {
-        let rows = active::by_ids(&service.db, ids).await?;
+        let rows = active::by_ids(&service.platform.db, ids).await?;
         bytes += rows.iter().map(|row| row.payload.len()).sum::<usize>();
         if bytes > BYTES {
             return Err(Error::TooLarge { message: "too many alerts".into(), data: Value::Null });
@@ -192,7 +192,7 @@ pub(super) async fn groups(
 ) -> Result<Page<Group>> {
     let request = query.page;
     let (rows, total) = match prepared(service, within, query).await? {
-        Some((asked, states)) => asked.groups(&service.db, &states, by, request).await?,
+        Some((asked, states)) => asked.groups(&service.platform.db, &states, by, request).await?,
         None => (Vec::new(), 0),
     };
     Ok(Page { rows, total, request })
@@ -205,7 +205,7 @@ pub(super) async fn active_names(service: &Alerts, within: OrganizationsRead) ->
         service,
         "names of alerts",
         &query,
-        query.names(&service.db, PageRequest::MAX_SIZE),
+        query.names(&service.platform.db, PageRequest::MAX_SIZE),
     )
     .await
 }
@@ -229,7 +229,7 @@ pub(super) async fn suppressed_rows(service: &Alerts, query: &ActiveQuery) -> Re
     let query = ActiveQuery { is_suppressed: None, ..query.clone() };
     let (mut suppressed, mut after) = (Vec::new(), i64::MIN);
     loop {
-        let rows = query.of_silenced_systems(&service.db, after).await?;
+        let rows = query.of_silenced_systems(&service.platform.db, after).await?;
         let Some(last) = rows.last().map(|row| row.0) else { return Ok(suppressed) };
         let is_end = rows.len() < JUDGED;
         suppressed.extend(suppressed_of(service, reader(&query.within), rows).await?);
@@ -272,13 +272,13 @@ async fn silences_of(
     service: &Alerts,
     systems: Vec<(OrgId, String)>,
 ) -> Result<HashMap<(OrgId, String), Vec<ActiveSilence>>> {
-    let at = service.now();
+    let at = service.platform.now();
     let now = Nanos::from_ts(at);
     let mut found: HashMap<(OrgId, String), Vec<ActiveSilence>> = HashMap::new();
     // Even if some systems have very large silences, those of the others are read.
     let mut waiting: Vec<&[(OrgId, String)]> = systems.chunks(SYSTEMS).collect();
     while let Some(some) = waiting.pop() {
-        let read = match active::silences_of(&service.db, some, at).await {
+        let read = match active::silences_of(&service.platform.db, some, at).await {
             Err(StoreError::TooHeavy) if some.len() > 1 => {
                 waiting.extend(<[_; 2]>::from(some.split_at(some.len() / 2)));
                 continue;
@@ -300,8 +300,8 @@ pub(super) async fn silences_of_system(
     tenant: OrgId,
     system_key: &str,
 ) -> Result<Vec<ListedSilence>> {
-    let at = service.now();
-    let stored = rows::silences_of_system(&service.db, tenant, system_key, at).await?;
+    let at = service.platform.now();
+    let stored = rows::silences_of_system(&service.platform.db, tenant, system_key, at).await?;
     let read = stored.iter().filter_map(|payload| embedded::read::<StoredSilence>(payload));
     Ok(read.map(|s| s.listed(Nanos::from_ts(at))).collect())
 }
@@ -314,7 +314,7 @@ pub(super) async fn silences(
     system_keys: Option<&[String]>,
     with_ended: bool,
 ) -> Result<FoundSilences> {
-    let now = service.now();
+    let now = service.platform.now();
     let (mut silences, is_cut) = silences_ending(service, within, system_keys, Ending::After(now)).await?;
     if with_ended && !is_cut {
         silences.extend(silences_ending(service, within, system_keys, Ending::Until(now)).await?.0);
@@ -330,10 +330,10 @@ async fn silences_ending(
     system_keys: Option<&[String]>,
     ending: Ending,
 ) -> Result<(Vec<FoundSilence>, bool)> {
-    let now = Nanos::from_ts(service.now());
+    let now = Nanos::from_ts(service.platform.now());
     let mut limit = SHOWN as u64 + 1;
     let rows = loop {
-        match stored_silences::silences(&service.db, within, system_keys, ending, limit).await {
+        match stored_silences::silences(&service.platform.db, within, system_keys, ending, limit).await {
             // Shorter pages, rather than an error because a few systems have written large silences.
             Err(StoreError::TooHeavy) if limit > 1 => limit = limit.div_ceil(4),
             rows => break rows?,
@@ -353,5 +353,5 @@ pub(super) async fn tenant_of_silence(
     within: &OrganizationsRead,
     id: Uuid,
 ) -> Result<Option<OrgId>> {
-    Ok(stored_silences::tenant_of_silence(&service.db, within, id).await?)
+    Ok(stored_silences::tenant_of_silence(&service.platform.db, within, id).await?)
 }

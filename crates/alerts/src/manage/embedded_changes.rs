@@ -28,7 +28,7 @@ pub(super) async fn create(
     new: &NewSilence,
 ) -> Result<Uuid> {
     let judged = unsilenced(service, found, &new.fingerprint).await?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     history::lock_for_writing(&mut tx, [found.tenant]).await?;
     // Only silences made since are judged while others wait for this transaction.
     let alert = stored_alert(&mut tx, service, found, &new.fingerprint).await?;
@@ -46,13 +46,13 @@ pub(super) async fn post(
     (tenant, system_key): (OrgId, &str),
     order: Order,
 ) -> Result<Uuid> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     history::lock_for_writing(&mut tx, [tenant]).await?;
     // It may have left since it was found.
     if !active::has_system(&mut tx, tenant, system_key).await? {
         return Err(Error::bad_request(NO_SYSTEM));
     }
-    let now = Nanos::from_ts(service.now());
+    let now = Nanos::from_ts(service.platform.now());
     set(tx, service, by, (tenant, system_key, ""), (order, now)).await
 }
 
@@ -80,7 +80,7 @@ struct AlertToSilence {
 
 /// An active alert that is not silenced yet. Nothing is written.
 async fn unsilenced(service: &Alerts, found: &SilenceTarget, fingerprint: &str) -> Result<AlertToSilence> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let alert = stored_alert(&mut tx, service, found, fingerprint).await?;
     drop(tx);
     let judge = move |expressions: &Expressions| {
@@ -119,7 +119,7 @@ async fn stored_alert(
     let keys = [(found.tenant, fingerprint.to_owned())];
     let payload = rows::alerts_by_key(tx, &keys).await?.pop();
     let stored = payload.and_then(|(_, _, payload)| embedded::read::<StoredAlert>(&payload));
-    let at = service.now();
+    let at = service.platform.now();
     let is_listed = |a: &StoredAlert| a.is_listed(Nanos::from_ts(at), service.alerting().outage.get());
     let labels = stored.filter(is_listed).ok_or(Error::NotFound(ObjectKind::Alert))?.labels;
     let system_key = owner(found, &labels)?;
@@ -140,9 +140,9 @@ pub(super) async fn change(
     change: Change,
 ) -> Result<Uuid> {
     let who = sender(tenant, system_key, &by.ctx.request_id);
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     history::lock_for_writing(&mut tx, [tenant]).await?;
-    let now = Nanos::from_ts(service.now());
+    let now = Nanos::from_ts(service.platform.now());
     let set = embedded::set_silence_in(&mut tx, service, &who, now, change.posted)
         .await
         .map_err(change.to_error)?;
@@ -157,7 +157,7 @@ pub(super) async fn end(
     stored: &ListedSilence,
 ) -> Result<()> {
     let who = sender(tenant, system_key, &by.ctx.request_id);
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     history::lock_for_writing(&mut tx, [tenant]).await?;
     if !embedded::expire_silence_in(&mut tx, service, &who, stored.id).await.map_err(to_error)? {
         return Err(Error::NotFound(ObjectKind::Silence));

@@ -39,7 +39,7 @@ pub async fn figures(
 ) -> Result<ResolvedStats> {
     let within = within(service, caller, named).await?;
     let period = parse_period(period)?;
-    let first = service.now().secs().div_euclid(DAY_SECS) - i64::from(period) + 1;
+    let first = service.platform.now().secs().div_euclid(DAY_SECS) - i64::from(period) + 1;
     let filter = HistoryFilter { from: Some(Ts::from_secs(first * DAY_SECS)), ..HistoryFilter::default() };
     let organization = caller.org().ok_or_else(|| Error::unauthenticated("authentication required"))?;
     let permits = &service.alerting().statistics;
@@ -47,8 +47,8 @@ pub async fn figures(
         let _permit =
             permits.acquire(organization.id, LONGEST_WAIT, "statistics before these take too long").await?;
         let (organizations, lasted) = tokio::join!(
-            figures::by_organization(&service.db, &within, first, TOP),
-            figures::lasted(&service.db, &within, &filter),
+            figures::by_organization(&service.platform.db, &within, first, TOP),
+            figures::lasted(&service.platform.db, &within, &filter),
         );
         Ok((organizations?, lasted?))
     };

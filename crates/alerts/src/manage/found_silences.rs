@@ -47,7 +47,7 @@ pub(super) async fn of_their_systems(
     let asked: Vec<((OrgId, String), String)> =
         asked.into_iter().map(|(tenant, key)| ((tenant, key.clone()), key)).collect();
     let shown: HashMap<(OrgId, String), shown::AlertDetails> =
-        shown::shown(&service.db, &asked).await?.into_iter().collect();
+        shown::shown(&service.platform.db, &asked).await?.into_iter().collect();
     let has = |f: &FoundSilence| {
         let shown = shown.get(&(f.organization_id, f.system_key.clone()));
         shown.is_some_and(|s| s.system.is_some())

@@ -41,5 +41,5 @@ pub async fn named_systems(
     service: &Alerts,
     systems: &[(OrgId, String)],
 ) -> Result<HashMap<(OrgId, String), NamedSystem>> {
-    Ok(active_groups::named_systems(&service.db, systems).await?.into_iter().collect())
+    Ok(active_groups::named_systems(&service.platform.db, systems).await?.into_iter().collect())
 }

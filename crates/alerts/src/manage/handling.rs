@@ -37,7 +37,7 @@ pub async fn activity(
     if fingerprint(alert).is_err() {
         return Ok((tenant, Vec::new()));
     }
-    Ok((tenant, alert_handling::events(&service.db, tenant, alert, limit).await?))
+    Ok((tenant, alert_handling::events(&service.platform.db, tenant, alert, limit).await?))
 }
 
 /// A note to be added.
@@ -65,7 +65,7 @@ pub async fn add_note(
     let words = note.text.trim();
     let is_there = if words.is_empty() { Err(FieldError::new("text", "required")) } else { Ok(()) };
     check_all([fingerprint(&note.fingerprint), is_there, text("text", words, NOTE)])?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let held = history::lock_for_writing(&mut tx, [tenant]).await?;
     if !held.contains(tenant) {
         return Err(Error::forbidden("access denied: organization not in your hierarchy"));
@@ -104,7 +104,7 @@ pub async fn assign(
     let note = asked.note.trim();
     check_all([fingerprint(&asked.fingerprint), text("note", note, NOTE)])?;
     let who = caller.identity().ok_or_else(Error::insufficient_permissions)?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     history::lock_for_writing(&mut tx, [tenant]).await?;
     let now = live(service, OrganizationsRead::all(Scope::Organization(tenant)));
     let alert = (tenant, asked.fingerprint.as_str());
@@ -158,7 +158,7 @@ pub(super) async fn record(
         actor: (user, name_of(caller)),
         silence_id: what.silence,
         details: what.details,
-        at: service.now(),
+        at: service.platform.now(),
     };
     Ok(alert_handling::record(tx, doing).await?)
 }
@@ -173,7 +173,7 @@ pub(super) async fn audited(
     (before, after): (Option<Value>, Option<Value>),
 ) -> Result<()> {
     let event = audit::Event { action, object_type, object_id, before, after };
-    audit::record(tx, service.now(), caller, ctx, event).await
+    audit::record(tx, service.platform.now(), caller, ctx, event).await
 }
 
 /// The caller's name as people know it.

@@ -87,7 +87,7 @@ async fn within(service: &Alerts, caller: &Caller, named: &Named) -> Result<Orga
     let sent: BTreeSet<&String> = named.ids.iter().collect();
     list_filters::check_lengths([Some(sent.len())])?;
     let ids: BTreeSet<OrgId> = sent.iter().filter_map(|id| id.parse().ok()).collect();
-    let places: BTreeMap<OrgId, OrgNode> = organizations::places(&service.db, ids.iter().copied())
+    let places: BTreeMap<OrgId, OrgNode> = organizations::places(&service.platform.db, ids.iter().copied())
         .await?
         .into_iter()
         .map(|place| (place.path.id, place))
@@ -128,7 +128,7 @@ async fn tenant(service: &Alerts, caller: &Caller, ids: &[String]) -> Result<Org
         return Err(Error::bad_request("organization_id query parameter is required"));
     };
     let place = match id.parse::<OrgId>() {
-        Ok(id) => organizations::node(&service.db, id).await?,
+        Ok(id) => organizations::node(&service.platform.db, id).await?,
         Err(_) => None,
     };
     Ok(in_hierarchy(caller, place.as_ref())?.id())

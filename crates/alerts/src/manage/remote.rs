@@ -93,7 +93,7 @@ pub(super) async fn active_alert(
     tenant: OrgId,
     fingerprint: &str,
 ) -> Result<Option<ActiveAlert>> {
-    let key = alert_handling::firing(&service.db, tenant, fingerprint).await?;
+    let key = alert_handling::firing(&service.platform.db, tenant, fingerprint).await?;
     let mut alerts = alerts_of(service, client, tenant, key.as_deref()).await.map_err(to_error)?;
     alerts.retain(|a| a.fingerprint.to_string() == fingerprint);
     let found = decorate(service, alerts.into_iter().map(|alert| (tenant, alert)).collect()).await?;
@@ -121,7 +121,7 @@ async fn alerts(
     within: &OrganizationsRead,
     filter: &ActiveFilter,
 ) -> Result<TenantAnswers<ListedAlert>> {
-    let tenants = active::tenants(&service.db, within, filter, TENANTS + 1).await?;
+    let tenants = active::tenants(&service.platform.db, within, filter, TENANTS + 1).await?;
     let key = only(filter.system_keys.as_deref());
     let weight = |a: &ListedAlert| a.labels.size() + a.annotations.size() + 256;
     ask(service, tenants, weight, "failed to fetch alerts", |tenant| alerts_of(service, client, tenant, key))
@@ -135,7 +135,8 @@ pub(super) async fn silences(
     within: &OrganizationsRead,
     system_keys: Option<&[String]>,
 ) -> Result<FoundSilences> {
-    let tenants = active::tenants_with_systems(&service.db, within, system_keys, TENANTS + 1).await?;
+    let tenants =
+        active::tenants_with_systems(&service.platform.db, within, system_keys, TENANTS + 1).await?;
     let key = only(system_keys);
     let weight = |s: &ListedSilence| s.comment.len() + s.annotations.size() + s.matchers.len() * 64 + 256;
     let TenantAnswers { found, warnings } =
@@ -236,7 +237,7 @@ fn of_system(key: &str) -> String {
 }
 
 fn request_id(service: &Alerts) -> String {
-    service.fresh::<Uuid>().to_string()
+    service.platform.fresh::<Uuid>().to_string()
 }
 
 /// Alerts of a tenant with a complete status; only those with the tenant's label. `system_key`: only that system's.

@@ -69,7 +69,7 @@ impl Errand {
         self,
         work: impl FnOnce(Errand) -> F,
     ) -> Result<T> {
-        let tasks = self.service.tasks.clone();
+        let tasks = self.service.platform.tasks.clone();
         tasks.spawn(work(self)).await.map_err(Error::internal)?
     }
 
@@ -121,7 +121,7 @@ pub(super) async fn post(
 async fn set(errand: Errand, order: Order, alert: (OrgId, String)) -> Result<Uuid> {
     let id = errand.set(&order.posted).await.map_err(order.to_error)?;
     let recorded = async {
-        let tx = errand.service.db.begin().await?;
+        let tx = errand.service.platform.db.begin().await?;
         created(tx, &errand.service, errand.by(), alert, (id, order.details)).await
     };
     if let Err(error) = recorded.await {
@@ -141,13 +141,13 @@ pub(super) async fn unsilenced_alert(
     found: &SilenceTarget,
     fingerprint: &str,
 ) -> Result<Labels> {
-    let known = alert_handling::firing(&service.db, found.tenant, fingerprint).await?;
+    let known = alert_handling::firing(&service.platform.db, found.tenant, fingerprint).await?;
     let key = found.system_key.as_deref().or(known.as_deref());
     let alerts = alerts_of(service, client, found.tenant, key).await.map_err(to_error)?;
     let alert = alerts.into_iter().find(|a| a.fingerprint.to_string() == fingerprint);
     let alert = alert.ok_or(Error::NotFound(ObjectKind::Alert))?;
     let key = owner(found, &alert.labels)?;
-    let shown = shown::shown(&service.db, &[((found.tenant, fingerprint.to_owned()), key)]).await?;
+    let shown = shown::shown(&service.platform.db, &[((found.tenant, fingerprint.to_owned()), key)]).await?;
     if shown.iter().all(|(_, shown)| shown.system.is_none()) {
         return Err(Error::NotFound(ObjectKind::Alert));
     }
@@ -169,7 +169,7 @@ pub(super) async fn change(
     errand
         .run(|errand| async move {
             let set = errand.set(&change.posted).await.map_err(change.to_error)?;
-            let tx = errand.service.db.begin().await?;
+            let tx = errand.service.platform.db.begin().await?;
             change.edit.recorded(tx, &errand.service, errand.by(), errand.tenant, set).await
         })
         .await
@@ -189,7 +189,7 @@ pub(super) async fn end(
             if !errand.expire(stored.id).await.map_err(to_error)? {
                 return Err(Error::NotFound(ObjectKind::Silence));
             }
-            let mut tx = errand.service.db.begin().await?;
+            let mut tx = errand.service.platform.db.begin().await?;
             history::lock_for_writing(&mut tx, [errand.tenant]).await?;
             ended(tx, &errand.service, errand.by(), errand.tenant, &stored).await
         })

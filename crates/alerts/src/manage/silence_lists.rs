@@ -21,7 +21,7 @@ pub async fn silences_of_system(
     caller: &Caller,
     id: Option<SystemId>,
 ) -> Result<Vec<ListedSilence>> {
-    let system = systems::load(service, caller, id).await?.system;
+    let system = systems::load(&service.fleet, caller, id).await?.system;
     let (tenant, key) = (system.organization.id, system.system_key);
     let mut listed = service.alerting().for_people().silences_of_system(service, tenant, &key).await?;
     listed.retain(|s| s.status.state != SilenceState::Expired && is_owned(&s.matchers, &key));

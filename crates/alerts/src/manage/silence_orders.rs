@@ -61,7 +61,7 @@ pub struct SilenceChange {
 
 /// The end as sent: after `now`, and within the longest silence counted from the start.
 fn end(service: &Alerts, sent: &str, start: Option<Ts>) -> std::result::Result<Ts, FieldError> {
-    let now = service.now();
+    let now = service.platform.now();
     let wrong = |code: &str| FieldError::new("end_at", code).with_value(sent);
     let is_time = sent.contains(['T', 't']) && sent.as_bytes().get(4) == Some(&b'-');
     let end = sent.parse::<Ts>().ok().filter(|_| is_time).ok_or_else(|| wrong("invalid_format"))?;
@@ -90,7 +90,7 @@ impl Order {
     /// A wrong end is reported only when everything else is valid.
     pub(super) fn new(service: &Alerts, caller: &Caller, new: &NewSilence, labels: &Labels) -> Result<Order> {
         // Whole seconds, as the other routers' tools write it.
-        let now = Ts::from_secs(service.now().secs());
+        let now = Ts::from_secs(service.platform.now().secs());
         let ends_at = match &new.end_at {
             Some(sent) => end(service, sent, Some(now)).map_err(|wrong| Error::Invalid(vec![wrong]))?,
             None => now.plus(Duration::from_secs(new.minutes().unsigned_abs() * 60)),

@@ -39,8 +39,9 @@ pub(super) async fn find(
     match place {
         SilenceScope::System(id) => {
             let id = id.ok_or(Error::NotFound(ObjectKind::System))?;
-            let found =
-                stored_systems::get(&service.db, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
+            let found = stored_systems::get(&service.platform.db, id)
+                .await?
+                .ok_or(Error::NotFound(ObjectKind::System))?;
             decide(caller, action, &found.target()).granted()?;
             let system = found.system;
             Ok(SilenceTarget {

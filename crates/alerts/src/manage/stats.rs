@@ -69,7 +69,9 @@ pub async fn history(
     let within = within(service, caller, named).await?;
     let query = query()?;
     check(&query.filter)?;
-    Ok(list::list(&service.db, &within, &query.filter, query.order, query.page).await?.map(of_present_home))
+    Ok(list::list(&service.platform.db, &within, &query.filter, query.order, query.page)
+        .await?
+        .map(of_present_home))
 }
 
 /// `GET /systems/{id}/alerts/history`; filters by system do not count.
@@ -82,12 +84,14 @@ pub async fn history_of_system(
     id: Option<SystemId>,
     query: impl FnOnce() -> Result<HistoryQuery>,
 ) -> Result<Page<Record>> {
-    let found = systems::load(service, caller, id).await?.system;
+    let found = systems::load(&service.fleet, caller, id).await?.system;
     let query = query()?;
     check(&query.filter)?;
     let within = OrganizationsRead::all(Scope::Organization(found.organization.id));
     let filter = HistoryFilter { system_keys: Some(vec![found.system_key]), ..query.filter };
-    Ok(list::list(&service.db, &within, &filter, query.order, query.page).await?.map(of_present_home))
+    Ok(list::list(&service.platform.db, &within, &filter, query.order, query.page)
+        .await?
+        .map(of_present_home))
 }
 
 /// The occurrences of one alert of one organization, the newest first; one that fires is among them.
@@ -113,7 +117,7 @@ pub async fn occurrences(
     };
     let within = OrganizationsRead::all(Scope::Organization(tenant));
     let order = (HistoryOrder::StartsAt, SortDirection::Desc);
-    let found = list::list(&service.db, &within, &filter, order, page).await?;
+    let found = list::list(&service.platform.db, &within, &filter, order, page).await?;
     Ok((tenant, found.map(of_present_home)))
 }
 
@@ -157,10 +161,10 @@ pub struct Trend {
 pub async fn trend(service: &Alerts, caller: &Caller, named: &Named, period: Option<&str>) -> Result<Trend> {
     let within = within(service, caller, named).await?;
     let period = parse_period(period)?;
-    let today = service.now().secs().div_euclid(DAY_SECS);
+    let today = service.platform.now().secs().div_euclid(DAY_SECS);
     let first = today - i64::from(period) + 1;
     let from = first - i64::from(period);
-    let days = async { Ok(stats::resolved_by_day(&service.db, &within, from).await?) };
+    let days = async { Ok(stats::resolved_by_day(&service.platform.db, &within, from).await?) };
     let days = cached_figures::of_history(service, "resolved by day", &within, &from, days).await?;
     let count = |n: i64| u64::try_from(n).unwrap_or(0);
     let previous = days.iter().filter(|(day, _)| *day < first).map(|(_, n)| count(*n)).sum();
@@ -212,7 +216,7 @@ pub async fn statistics(
     let permits = &service.alerting().statistics;
     let _permit =
         permits.acquire(organization.id, LONGEST_WAIT, "statistics before these take too long").await?;
-    let figures = stats::statistics(&service.db, &within, &filter, top).await?;
+    let figures = stats::statistics(&service.platform.db, &within, &filter, top).await?;
     let seconds = |from: Ts, to: Ts| to.since(from).as_secs_f64();
     let between_seconds = match (query.from.zip(query.before), figures.starts) {
         (Some((from, to)), _) if figures.total > 0 => Some(seconds(from, to) / figures.total as f64),
@@ -233,7 +237,7 @@ pub async fn catalogue(service: &Alerts, caller: &Caller) -> Result<Vec<Catalogu
     let known = &service.settings.alerting.catalogue;
     let mut all: BTreeMap<String, CatalogueEntry> =
         known.iter().map(|e| (e.name.clone(), e.clone())).collect();
-    let names = async { Ok(stats::names(&service.db, &within).await?) };
+    let names = async { Ok(stats::names(&service.platform.db, &within).await?) };
     let names = cached_figures::of_history(service, "names in the history", &within, &(), names).await?;
     // The newest first: of a name with several severities the last one counts.
     for (name, severity) in names {

@@ -65,7 +65,7 @@ pub async fn reach(
     let scope = list_scope(caller, Resource::Systems)?;
     let missing = || Error::NotFound(ObjectKind::Organization);
     let id: OrgId = id.parse().map_err(|_| missing())?;
-    let place = organizations::node(&service.db, id).await?;
+    let place = organizations::node(&service.platform.db, id).await?;
     let granted = in_hierarchy(caller, place.as_ref()).map_err(|_| missing())?;
     let place = place.ok_or_else(missing)?;
     Ok(Reach {
@@ -177,7 +177,7 @@ pub async fn set_silence(
     let until = deadline(service);
     let intake = |identity| SilenceIntake {
         identity,
-        now: Nanos::from_ts(service.now()),
+        now: Nanos::from_ts(service.platform.now()),
         limits: &service.alerting().limits,
     };
     let sent = parse_silence(body, &intake(None))?;
@@ -204,7 +204,7 @@ async fn named_system(service: &Alerts, reach: &Reach, matchers: &[Matcher]) -> 
     let (Some(key), None) = (keys.next(), keys.next()) else {
         return Err(Reject::bad("a silence needs a matcher system_key=\"...\" of one system").into());
     };
-    let found = system_of_key(&service.db, &reach.read, key).await?;
+    let found = system_of_key(&service.platform.db, &reach.read, key).await?;
     let (organization, system) = found.ok_or_else(|| Reject::bad(NO_SYSTEM))?;
     Ok(Identity {
         system_key: key.to_owned(),

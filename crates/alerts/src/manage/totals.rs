@@ -52,12 +52,16 @@ pub async fn totals(service: &Alerts, caller: &Caller, named: &Named) -> Result<
 
 /// The numbers of these organizations.
 pub(super) async fn totals_within(service: &Alerts, within: OrganizationsRead) -> Result<Totals> {
-    let resolved = async { Ok(stats::resolved(&service.db, &within).await?) };
+    let resolved = async { Ok(stats::resolved(&service.platform.db, &within).await?) };
     let history = cached_figures::of_history(service, "resolved alerts", &within, &(), resolved).await?;
     if service.alerting().is_embedded() {
         let query = live(service, within);
-        let severities =
-            cached_figures::figure(service, "alerts by severity", &query, query.severities(&service.db));
+        let severities = cached_figures::figure(
+            service,
+            "alerts by severity",
+            &query,
+            query.severities(&service.platform.db),
+        );
         let (severities, suppressed) = tokio::join!(severities, suppressed_rows(service, &query));
         let mut live = Live { muted: suppressed?.len() as u64, ..Live::default() };
         for (severity, n) in severities? {
@@ -65,9 +69,11 @@ pub(super) async fn totals_within(service: &Alerts, within: OrganizationsRead) -
         }
         return Ok(Totals { live, history, warnings: Vec::new() });
     }
-    let (live, oldest) =
-        tokio::join!(stats::live(&service.db, &within), stats::oldest_live(&service.db, &within));
-    let age = oldest?.map(|at| service.now().since(at)).filter(|age| *age > STALE);
+    let (live, oldest) = tokio::join!(
+        stats::live(&service.platform.db, &within),
+        stats::oldest_live(&service.platform.db, &within)
+    );
+    let age = oldest?.map(|at| service.platform.now().since(at)).filter(|age| *age > STALE);
     let warning = |age| format!("totals: stale data, oldest refresh {} ago", words(age));
     Ok(Totals { live: live?, history, warnings: age.map(warning).into_iter().collect() })
 }
@@ -98,21 +104,21 @@ fn words(age: Duration) -> String {
 /// The database's.
 pub async fn refresh_totals(service: &Alerts) -> Result<Option<u64>> {
     let Some(client) = service.alerting().for_people().remote() else { return Ok(None) };
-    let began = service.now();
+    let began = service.platform.now();
     let mut answered = 0;
     let mut asked_after = None;
     loop {
-        if !lease(service, TOTALS, LEASE_TIME).await? {
+        if !lease(&service.platform, TOTALS, LEASE_TIME).await? {
             return Ok(None);
         }
-        let now = service.now();
-        let tenants = stats::tenants_to_ask(&service.db, began, asked_after, TENANTS).await?;
+        let now = service.platform.now();
+        let tenants = stats::tenants_to_ask(&service.platform.db, began, asked_after, TENANTS).await?;
         let Some(last) = tenants.last() else { return Ok(Some(answered)) };
         asked_after = Some(*last);
         let found = of_their_systems(service, ask(service, client, tenants).await).await?;
         answered += found.len() as u64;
         keep(service, &found, now).await?;
-        if service.stop.is_cancelled() {
+        if service.platform.stop.is_cancelled() {
             return Ok(Some(answered));
         }
     }
@@ -131,7 +137,7 @@ async fn of_their_systems(
         all.keys().map(move |key| ((tenant, key.clone()), key.clone())).collect::<Vec<_>>()
     };
     let named: Vec<_> = found.iter().flat_map(named).collect();
-    let shown = shown::shown(&service.db, &named).await?;
+    let shown = shown::shown(&service.platform.db, &named).await?;
     let theirs: HashSet<_> =
         shown.into_iter().filter(|(_, s)| s.system.is_some()).map(|(key, _)| key).collect();
     let sum = |(tenant, all): (OrgId, BySystem)| {
@@ -178,7 +184,7 @@ async fn keep(service: &Alerts, found: &[(OrgId, Live)], now: Ts) -> Result<(), 
     let mut found = found.to_vec();
     // All processes lock these rows in the same order, so that no deadlock arises.
     found.sort_unstable_by_key(|(tenant, _)| *tenant);
-    let mut tx = service.db.begin_relaxed().await?;
+    let mut tx = service.platform.db.begin_relaxed().await?;
     stats::keep_live(&mut tx, &found, now).await?;
     tx.commit().await
 }

@@ -38,15 +38,15 @@ pub(super) async fn evaluate(
     now: Ts,
 ) -> Result<Evaluated> {
     let keys: Vec<GroupKey> = due.iter().map(|d| d.key.clone()).collect();
-    let alerts = delivery::members(&service.db, &keys).await?;
+    let alerts = delivery::members(&service.platform.db, &keys).await?;
     let systems: HashSet<(OrgId, String)> =
         alerts.iter().map(|a| (a.organization_id, a.system_key.clone())).collect();
     let systems: Vec<(OrgId, String)> = systems.into_iter().collect();
-    let silences = delivery::silences(&service.db, &systems, now).await?;
-    let notices = notification_log::notices(&service.db, &keys).await?;
+    let silences = delivery::silences(&service.platform.db, &systems, now).await?;
+    let notices = notification_log::notices(&service.platform.db, &keys).await?;
     of(service).senders.get_or_init(|| Senders::new(service));
     let service = service.clone();
-    let judging = service.tasks.clone().spawn_blocking(move || {
+    let judging = service.platform.tasks.clone().spawn_blocking(move || {
         let senders = of(&service).senders.get_or_init(|| Senders::new(&service));
         let outage = service.alerting().outage.get();
         let expressions = service.alerting().judging.expressions();

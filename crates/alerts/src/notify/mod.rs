@@ -109,7 +109,7 @@ fn of(service: &Alerts) -> &Delivery {
 /// Starts the work on the application's tracker. Once for each process that serves an embedded router.
 pub(super) fn start(service: &Alerts) {
     let worker = service.clone();
-    service.tasks.spawn(async move {
+    service.platform.tasks.spawn(async move {
         let service = &worker;
         let (mut told_at, mut told) = (Instant::now(), Vec::new());
         let step = || {
@@ -120,7 +120,9 @@ pub(super) fn start(service: &Alerts) {
             run(service)
         };
         let failure = "cannot send notifications, will retry";
-        Worker { name: "notifications", failure, poll: POLL, hint: None, step }.run(&service.stop).await;
+        Worker { name: "notifications", failure, poll: POLL, hint: None, step }
+            .run(&service.platform.stop)
+            .await;
         close(service).await;
     });
 }

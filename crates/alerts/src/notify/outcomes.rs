@@ -50,7 +50,10 @@ impl OutcomeWriter {
             let service = worker.clone();
             async move { write(&service, notes).await }
         };
-        OutcomeWriter { notes: GroupCommit::start(&service.tasks, closing.clone(), NOTES, work), closing }
+        OutcomeWriter {
+            notes: GroupCommit::start(&service.platform.tasks, closing.clone(), NOTES, work),
+            closing,
+        }
     }
 
     /// Takes nothing more.
@@ -69,7 +72,7 @@ pub(super) async fn record(service: &Alerts, note: Note) -> bool {
             Ok(()) => return true,
             Err(e) => tracing::warn!(error = %e.0, "the outcome of a notification cannot be recorded yet"),
         }
-        if service.stop.is_cancelled() {
+        if service.platform.stop.is_cancelled() {
             tries_at_the_end += 1;
             wait = AGAIN;
         }
@@ -78,7 +81,7 @@ pub(super) async fn record(service: &Alerts, note: Note) -> bool {
         }
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
-            () = service.stop.cancelled(), if tries_at_the_end == 0 => {}
+            () = service.platform.stop.cancelled(), if tries_at_the_end == 0 => {}
         }
         wait = (wait * 2).min(AGAIN_AT_MOST);
     }
@@ -104,10 +107,12 @@ async fn write(service: &Alerts, notes: Vec<Note>) -> Result<Vec<()>, StoreError
         }
     }
     let _writing = of(service).writing.lock().await;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let of_told = told.values().map(|notice: &notification_log::Notice| notice.group.0);
     let tenants: Vec<OrgId> = finished.iter().map(|g| g.key.0).chain(of_told).collect();
-    let held = delivery::renew(&mut tx, service.instance(), service.now().plus(LEASE), &tenants).await?;
+    let held =
+        delivery::renew(&mut tx, service.platform.instance(), service.platform.now().plus(LEASE), &tenants)
+            .await?;
     // The process that has claimed a tenant since schedules its groups now; notifications already sent are recorded all
     // the same.
     finished.retain(|g| held.contains(&g.key.0));

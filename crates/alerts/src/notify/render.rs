@@ -100,7 +100,7 @@ async fn make(service: &Alerts, flush: &Arc<GroupSend>, variant: Variant) -> Res
     let kib = u32::try_from(flush.bytes / 1024).unwrap_or(u32::MAX).min(MUCH_AT_ONCE);
     let memory = of(service).memory.0.clone().acquire_many_owned(kib).await.map_err(Error::internal)?;
     let (maker, flush) = (service.clone(), flush.clone());
-    let making = service.tasks.spawn_blocking(move || {
+    let making = service.platform.tasks.spawn_blocking(move || {
         let senders = of(&maker).senders.get_or_init(|| Senders::new(&maker));
         Arc::new(RenderedText { text: text(senders, &flush, variant), _memory: Some(memory) })
     });

@@ -76,7 +76,14 @@ pub(super) async fn round(service: &Alerts, state: &mut Round) -> Result<u64> {
     let version = config::version(service).await?;
     state.renew(service).await?;
     state.retry_unreadable(service).await?;
-    let due = delivery::due_tenants(&service.db, service.instance(), service.now(), version, TENANTS).await?;
+    let due = delivery::due_tenants(
+        &service.platform.db,
+        service.platform.instance(),
+        service.platform.now(),
+        version,
+        TENANTS,
+    )
+    .await?;
     if due.is_empty() {
         state.release_idle(service).await?;
         return Ok(0);
@@ -104,7 +111,7 @@ async fn set_back(service: &Alerts, now: Ts) -> Result<()> {
     };
     loop {
         let _writing = of(service).writing.lock().await;
-        let mut tx = service.db.begin_relaxed().await?;
+        let mut tx = service.platform.db.begin_relaxed().await?;
         let found = clock_skew::set_back(&mut tx, now, latest, SET_BACK).await?;
         tx.commit().await?;
         if found == 0 {
@@ -118,9 +125,10 @@ impl Round {
     /// Claims tenants, and renews those this process already has.
     async fn take(&mut self, service: &Alerts, due: &[OrgId]) -> Result<Vec<Tenant>> {
         let _writing = of(service).writing.lock().await;
-        let mut tx = service.db.begin().await?;
-        let now = service.now();
-        let taken = delivery::acquire(&mut tx, service.instance(), now, now.plus(LEASE), due).await?;
+        let mut tx = service.platform.db.begin().await?;
+        let now = service.platform.now();
+        let taken =
+            delivery::acquire(&mut tx, service.platform.instance(), now, now.plus(LEASE), due).await?;
         let new: Vec<OrgId> = taken.iter().map(|t| t.id).filter(|id| !self.held.contains_key(id)).collect();
         delivery::recover(&mut tx, &new, now).await?;
         tx.commit().await?;
@@ -136,8 +144,10 @@ impl Round {
         }
         let ids: Vec<OrgId> = self.held.keys().copied().collect();
         let _writing = of(service).writing.lock().await;
-        let mut tx = service.db.begin_relaxed().await?;
-        let still = delivery::renew(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
+        let mut tx = service.platform.db.begin_relaxed().await?;
+        let still =
+            delivery::renew(&mut tx, service.platform.instance(), service.platform.now().plus(LEASE), &ids)
+                .await?;
         tx.commit().await?;
         self.held.retain(|id, held| {
             let is_ours = still.contains(id);
@@ -154,13 +164,13 @@ impl Round {
     /// Now and then retries tenants with an unreadable configuration, and work that a clock put off before it was set
     /// back.
     async fn retry_unreadable(&mut self, service: &Alerts) -> Result<()> {
-        let now = service.now();
+        let now = service.platform.now();
         if self.looked_again.is_some_and(|at| at <= now && now < at.plus(RETRY)) {
             return Ok(());
         }
         set_back(service, now).await?;
         let _writing = of(service).writing.lock().await;
-        let mut tx = service.db.begin_relaxed().await?;
+        let mut tx = service.platform.db.begin_relaxed().await?;
         delivery::retry_unreadable(&mut tx).await?;
         tx.commit().await?;
         self.plans.forget_unreadable();
@@ -184,8 +194,8 @@ impl Round {
             return Ok(());
         }
         let _writing = of(service).writing.lock().await;
-        let mut tx = service.db.begin_relaxed().await?;
-        delivery::release(&mut tx, service.instance(), tenants, service.now()).await?;
+        let mut tx = service.platform.db.begin_relaxed().await?;
+        delivery::release(&mut tx, service.platform.instance(), tenants, service.platform.now()).await?;
         tx.commit().await?;
         for tenant in tenants {
             self.held.remove(tenant);
@@ -216,8 +226,10 @@ async fn replan(service: &Alerts, state: &mut Round, version: i64, tenants: &[Te
     }
     let ids: Vec<OrgId> = old.iter().map(|(t, _)| t.id).collect();
     let _writing = of(service).writing.lock().await;
-    let mut tx = service.db.begin().await?;
-    let held = delivery::renew(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
+    let mut tx = service.platform.db.begin().await?;
+    let held =
+        delivery::renew(&mut tx, service.platform.instance(), service.platform.now().plus(LEASE), &ids)
+            .await?;
     let ours = old.into_iter().filter(|(t, _)| held.contains(&t.id));
     let (mut plans, mut changed) = (Vec::new(), Vec::new());
     for (tenant, digest) in ours {
@@ -226,7 +238,7 @@ async fn replan(service: &Alerts, state: &mut Round, version: i64, tenants: &[Te
         }
         plans.push((tenant.id, digest));
     }
-    delivery::set_plans(&mut tx, version, &plans, &changed, service.now()).await?;
+    delivery::set_plans(&mut tx, version, &plans, &changed, service.platform.now()).await?;
     tx.commit().await?;
     for id in &changed {
         if let Some(held) = state.held.get_mut(id) {
@@ -241,18 +253,20 @@ async fn group(service: &Alerts, state: &mut Round, tenants: &[OrgId], routings:
     let mut done = 0;
     for _ in 0..PAGES {
         state.renew(service).await?;
-        let fresh = delivery::fresh(&service.db, tenants, FRESH).await?;
+        let fresh = delivery::fresh(&service.platform.db, tenants, FRESH).await?;
         if fresh.is_empty() {
             return Ok(done);
         }
         let routings = routings.clone();
-        let placing = service.tasks.spawn_blocking(move || group_fresh(&fresh, &routings));
+        let placing = service.platform.tasks.spawn_blocking(move || group_fresh(&fresh, &routings));
         let GroupedAlerts { mut alerts, mut groups } = placing.await.map_err(Error::internal)?;
         let _writing = of(service).writing.lock().await;
-        let mut tx = service.db.begin().await?;
+        let mut tx = service.platform.db.begin().await?;
         let ids: HashSet<OrgId> = alerts.iter().map(|((tenant, _), _)| *tenant).collect();
         let ids: Vec<OrgId> = ids.into_iter().collect();
-        let held = delivery::renew(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
+        let held =
+            delivery::renew(&mut tx, service.platform.instance(), service.platform.now().plus(LEASE), &ids)
+                .await?;
         alerts.retain(|((tenant, _), _)| held.contains(tenant));
         groups.retain(|((tenant, _), _)| held.contains(tenant));
         if alerts.is_empty() {
@@ -318,9 +332,10 @@ async fn begin(service: &Alerts, state: &mut Round, version: i64) -> Result<u64>
             return Ok(done);
         }
         outage_detector::sign_if_due(service).await?;
-        let now = service.now();
+        let now = service.platform.now();
         let busy: Vec<OrgId> = state.held.iter().filter(|(_, h)| h.is_busy()).map(|(id, _)| *id).collect();
-        let due = delivery::due_groups(&service.db, service.instance(), now, &busy, GROUPS).await?;
+        let due = delivery::due_groups(&service.platform.db, service.platform.instance(), now, &busy, GROUPS)
+            .await?;
         let due = bounded(due);
         if due.is_empty() {
             return Ok(done);
@@ -337,7 +352,7 @@ async fn begin(service: &Alerts, state: &mut Round, version: i64) -> Result<u64>
             held.flushes.fetch_add(1, Ordering::SeqCst);
             of(service).under_way.begin();
             let (runner, flush) = (service.clone(), Arc::new(flush));
-            service.tasks.spawn(async move {
+            service.platform.tasks.spawn(async move {
                 if is_begun {
                     send_group::run(&runner, &flush, &held.lost).instrument(jobs::span("notification")).await;
                 } else {
@@ -376,11 +391,13 @@ async fn write_begun(
     now: Ts,
 ) -> Result<(Vec<(GroupSend, Ts)>, Result<()>)> {
     let _writing = of(service).writing.lock().await;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let ids: HashSet<OrgId> =
         finished.iter().map(|f| f.key.0).chain(to_send.iter().map(|(f, _)| f.key.0)).collect();
     let ids: Vec<OrgId> = ids.into_iter().collect();
-    let held = delivery::renew(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
+    let held =
+        delivery::renew(&mut tx, service.platform.instance(), service.platform.now().plus(LEASE), &ids)
+            .await?;
     finished.retain(|f| held.contains(&f.key.0));
     to_send.retain(|(f, _)| held.contains(&f.key.0));
     delivery::finish(&mut tx, &finished).await?;

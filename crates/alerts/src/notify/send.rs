@@ -48,7 +48,7 @@ impl Senders {
             webhooks: Webhooks::new(settings.allowed_hosts.clone()),
             telegram: settings.telegram.then(|| Telegram::new(&settings.telegram_api)),
             pagerduty: Pagerduty::new(settings.pagerduty_api.clone()),
-            mailer: service.settings.mail.is_some().then(|| mail::mailer(service)),
+            mailer: service.settings.mail.is_some().then(|| mail::mailer(&service.events)),
             around: Surroundings { pages: service.settings.pages(), zone: settings.zone.clone() },
             external_url: service.settings.public_url.clone(),
         }

@@ -67,7 +67,7 @@ pub(super) async fn run(service: &Alerts, flush: &Arc<GroupSend>, lost: &Cancell
     let ends = join_all(all).await;
     let leaving = if ends.iter().all(|end| *end == End::Told) { flush.leaving.clone() } else { Vec::new() };
     // Due at once for the process that claims the tenant next.
-    let due_at = ends.contains(&End::Stopped).then(|| service.now());
+    let due_at = ends.contains(&End::Stopped).then(|| service.platform.now());
     flush.end(service, leaving, due_at).await;
 }
 
@@ -96,12 +96,12 @@ async fn tell(
     let destination =
         Destination { address, tenant: flush.key.0, system, recipient: digest_of(to).into(), concurrency };
     // The id is the same for every try, so that a recipient can tell a duplicate.
-    let id = service.fresh::<uuid::Uuid>().to_string();
+    let id = service.platform.fresh::<uuid::Uuid>().to_string();
     let mut tries = 0;
     loop {
         let turns = tokio::select! {
             biased;
-            () = service.stop.cancelled() => return End::Stopped,
+            () = service.platform.stop.cancelled() => return End::Stopped,
             () = lost.cancelled() => return End::Stopped,
             turns = turn(service, to, &destination) => turns,
             () = sleep_until(deadline) => {
@@ -114,7 +114,7 @@ async fn tell(
             Ok(()) => return succeed(service, flush, to).await,
             Err(failure) => failure,
         };
-        let next = Instant::now() + retry_wait(tries, random::<1>(&*service.entropy)[0]);
+        let next = Instant::now() + retry_wait(tries, random::<1>(&*service.platform.entropy)[0]);
         if !failure.may_pass || next >= deadline {
             return fail(service, flush.key.0, to, failure).await;
         }
@@ -127,7 +127,7 @@ async fn tell(
             "a notification is tried again");
         tries += 1;
         tokio::select! {
-            () = service.stop.cancelled() => return End::Stopped,
+            () = service.platform.stop.cancelled() => return End::Stopped,
             () = lost.cancelled() => return End::Stopped,
             () = sleep_until(next) => {}
         }
@@ -145,7 +145,7 @@ async fn turn(service: &Alerts, to: &AnyRecipient, destination: &Destination) ->
         // while waiting for the tenant's next second.
         let shared = delivery.destinations.acquire_shared(destination).await;
         let connection = match connects(to.transport()) {
-            true => Some(service.connections.acquire(tenant).await),
+            true => Some(service.platform.connections.acquire(tenant).await),
             false => None,
         };
         match delivery.rates.take(tenant, Instant::now()) {
@@ -166,7 +166,7 @@ async fn attempt(
     reason: Reason,
     id: &str,
 ) -> Result<(), Failure> {
-    let about = AttemptContext { now: service.now(), tenant: flush.key.0, id, group: &flush.key.1 };
+    let about = AttemptContext { now: service.platform.now(), tenant: flush.key.0, id, group: &flush.key.1 };
     match render(service, flush, to.variant(reason)).await {
         Ok((_others, rendered)) => {
             of(service).senders.get_or_init(|| Senders::new(service)).send(to, &rendered.text, about).await
@@ -178,7 +178,7 @@ async fn attempt(
 async fn succeed(service: &Alerts, flush: &GroupSend, to: &AnyRecipient) -> End {
     of(service).figures.sent(to.kind());
     unreached::reached(service, flush.key.0, to).await;
-    let now = service.now();
+    let now = service.platform.now();
     let entry = SentNotification::of(&flush.snapshot, Nanos::from_ts(now));
     let notice = notification_log::Notice {
         group: flush.key.clone(),
@@ -202,6 +202,9 @@ async fn fail(service: &Alerts, tenant: OrgId, to: &AnyRecipient, failure: Failu
 /// Records that a recipient was not reached.
 async fn note(service: &Alerts, to: &AnyRecipient, failure: &Failure) {
     let (recipient, reason) = (digest_of(to), failure.reason.clone());
-    record(service, Note::Failed(notification_log::Failed { recipient, reason, failed_at: service.now() }))
-        .await;
+    record(
+        service,
+        Note::Failed(notification_log::Failed { recipient, reason, failed_at: service.platform.now() }),
+    )
+    .await;
 }

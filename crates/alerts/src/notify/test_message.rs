@@ -81,9 +81,9 @@ pub async fn send_test(
     service.alerting().test_messages.check(&user)?;
     if kind == RecipientKind::Email {
         // The person who saved the layer chose this address, and its owner has not confirmed it: the limits on mails apply.
-        drop(mail::allow(service, organization, &[wanted]).await?);
+        drop(mail::allow(&service.events, organization, &[wanted]).await?);
     }
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let event = audit::Event {
         action: AuditAction::AlertConfigTest,
         object_type: "alert_config",
@@ -91,7 +91,7 @@ pub async fn send_test(
         before: None,
         after: Some(json!({"channel": kind.as_str(), "recipient": to.name()})),
     };
-    audit::record(&mut tx, service.now(), caller, ctx, event).await?;
+    audit::record(&mut tx, service.platform.now(), caller, ctx, event).await?;
     tx.commit().await?;
     let tried = tokio::time::timeout(TRY, attempt(service, organization, &to)).await;
     let failure = tried.unwrap_or_else(|_| Err(Failure::temporary("no answer in time", "timed out"))).err();
@@ -124,7 +124,7 @@ async fn attempt(
     organization: OrgId,
     to: &AnyRecipient,
 ) -> std::result::Result<(), Failure> {
-    let now = Nanos::from_ts(service.now());
+    let now = Nanos::from_ts(service.platform.now());
     let mut labels = Labels::default();
     for (name, value) in [
         ("alertname", NAME.to_owned()),
@@ -150,10 +150,10 @@ async fn attempt(
         external_url: senders.external_url(),
     };
     let text = Text::from(to.variant(Reason::First).content(&message, senders.around()));
-    let id = service.fresh::<uuid::Uuid>().to_string();
-    let about = AttemptContext { now: service.now(), tenant: organization, id: &id, group: &id };
+    let id = service.platform.fresh::<uuid::Uuid>().to_string();
+    let about = AttemptContext { now: service.platform.now(), tenant: organization, id: &id, group: &id };
     let _connection = match connects(to.transport()) {
-        true => Some(service.connections.acquire(organization).await),
+        true => Some(service.platform.connections.acquire(organization).await),
         false => None,
     };
     let sent = senders.send(to, &text, about).await;

@@ -55,6 +55,7 @@ pub(super) async fn reached(service: &Alerts, tenant: OrgId, to: &AnyRecipient) 
 
 /// The name of an organization for the log, or its id.
 async fn name(service: &Alerts, tenant: OrgId) -> String {
-    let names = directory::names(&service.db, &Scope::Everything, &[tenant]).await.unwrap_or_default();
+    let names =
+        directory::names(&service.platform.db, &Scope::Everything, &[tenant]).await.unwrap_or_default();
     names.get(&tenant).cloned().unwrap_or_else(|| tenant.to_string())
 }

@@ -65,7 +65,7 @@ pub async fn get(
     let found = config::get(&alerts, &caller, organization).await?;
     let version = found.version.clone();
     let layer = AlertConfigOutput::Layer(Box::new(found.into()));
-    Ok(Answer::ok(text, layer).tagged(&alerts, &request, &version)?)
+    Ok(Answer::ok(text, layer).tagged(&alerts.platform, &request, &version)?)
 }
 
 /// `POST /alerts/config`, `POST /alerting/config`.

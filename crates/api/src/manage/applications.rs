@@ -51,9 +51,9 @@ pub async fn show(
     which: PathId<ApplicationRef>,
 ) -> Outcome<Response> {
     let found = applications::get(&fleet, &caller, named(which)).await?;
-    let version = Version::of(&fleet, &found)?;
+    let version = Version::of(&fleet.platform, &found)?;
     let answer = Answer::ok("application retrieved successfully", ApplicationOutput::of(found)?);
-    Ok(answer.tagged(&fleet, &request, &version)?)
+    Ok(answer.tagged(&fleet.platform, &request, &version)?)
 }
 
 fn named(PathId(which): PathId<ApplicationRef>) -> ApplicationRef {

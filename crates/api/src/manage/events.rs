@@ -70,9 +70,14 @@ pub async fn stream(
     let last = headers.get("last-event-id").map(text).filter(|last| !last.is_empty());
     let last = last.or_else(|| params.one("last_event_id").map(str::to_owned));
     let source = identity.settings.public_url.clone();
-    let opened =
-        stream::open(&identity, &caller, credential.authenticator(&identity), params.many("types"), last)
-            .await?;
+    let opened = stream::open(
+        &identity.events,
+        &caller,
+        credential.authenticator(&identity),
+        params.many("types"),
+        last,
+    )
+    .await?;
     let body = futures_util::stream::unfold(opened, move |mut opened| {
         let source = source.clone();
         async move {

@@ -42,7 +42,7 @@ impl Health {
 /// 200 while the database can be written, else 503 with the same data.
 pub async fn show(State(app): State<App>) -> Response {
     let health = Health::own(&app);
-    match write_check::check(&app).await {
+    match write_check::check(&app.platform).await {
         Ok(()) => render(StatusCode::OK, "service healthy", &health),
         Err(_) => with_retry_after(render(StatusCode::SERVICE_UNAVAILABLE, "service unhealthy", &health)),
     }

@@ -120,7 +120,7 @@ pub async fn sessions(
     // An unknown word matches nothing.
     let side = SIDES.parse(params.text("as").unwrap_or("target"));
     let page = impersonation::sessions(&identity, &caller, side, params.page(PAGE_SIZE)).await?;
-    let now = identity.now();
+    let now = identity.platform.now();
     let pagination = pagination(&page, &params);
     let sessions = page.rows.into_iter().map(|session| SessionOutput::at(session, now)).collect();
     Ok(Answer::ok("sessions retrieved successfully", SessionList { sessions, pagination }))
@@ -137,7 +137,7 @@ pub async fn session(
     PathId(id): PathId<ImpersonationId>,
 ) -> Outcome<Answer<SessionAnswer>> {
     let session = impersonation::session(&identity, &caller, id).await?;
-    let answer = SessionAnswer { session: SessionOutput::at(session, identity.now()) };
+    let answer = SessionAnswer { session: SessionOutput::at(session, identity.platform.now()) };
     Ok(Answer::ok("session details retrieved successfully", answer))
 }
 

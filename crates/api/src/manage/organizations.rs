@@ -66,9 +66,13 @@ pub async fn show(
     PathId(id): PathId<OrgId>,
 ) -> Outcome<Response> {
     let found = organizations::get(&directory, &caller, family, id).await?;
-    let version = Version::of(&directory, &found)?;
+    let version = Version::of(&directory.platform, &found)?;
     let message = format!("{} retrieved successfully", family.as_str());
-    Ok(Answer::ok(message, OrganizationOutput::from(found)).tagged(&directory, &request, &version)?)
+    Ok(Answer::ok(message, OrganizationOutput::from(found)).tagged(
+        &directory.platform,
+        &request,
+        &version,
+    )?)
 }
 
 /// `PUT /{p}/{id}`.

@@ -43,7 +43,7 @@ pub async fn add_passkey(
 ) -> Outcome<Answer<NewPasskeyOutput>> {
     let body = || Ok(body.parse_request::<PasskeyInput>()?.into());
     let (passkey, recovery_codes) = account_passkeys::add(&identity, &caller, &request, body).await?;
-    mail::wake(&identity);
+    mail::wake(&identity.events);
     let output = NewPasskeyOutput { passkey: passkey.into(), recovery_codes };
     Ok(Answer::created("passkey added successfully", output))
 }
@@ -90,7 +90,7 @@ pub async fn add_totp(
 ) -> Outcome<Answer<RecoveryCodes>> {
     let body = || Ok(body.parse_request::<AuthenticatorInput>()?.into());
     let recovery_codes = account::add_totp(&identity, &caller, &request, body).await?;
-    mail::wake(&identity);
+    mail::wake(&identity.events);
     Ok(Answer::created("authenticator added successfully", RecoveryCodes { recovery_codes }))
 }
 

@@ -55,12 +55,12 @@ async fn user(identity: &Identity, parts: &Parts) -> Result<auth::UserObject> {
 
 /// `GET /user/permissions`.
 pub async fn permissions(State(app): State<App>, parts: Parts) -> Outcome<Answer<UserPermissions>> {
-    let user = user(&app, &parts).await?;
+    let user = user(&app.identity, &parts).await?;
     Ok(Answer::ok("user permissions retrieved successfully", user.into()))
 }
 
 /// `GET /user/profile`.
 pub async fn profile(State(app): State<App>, parts: Parts) -> Outcome<Answer<SessionUser>> {
-    let user = user(&app, &parts).await?;
+    let user = user(&app.identity, &parts).await?;
     Ok(Answer::ok("user profile retrieved successfully", user.into()))
 }

@@ -97,9 +97,9 @@ pub async fn show(
     PathId(id): PathId<SystemId>,
 ) -> Outcome<Response> {
     let found = systems::get(&fleet, &caller, id).await?;
-    let version = Version::of(&fleet, &found)?;
+    let version = Version::of(&fleet.platform, &found)?;
     let answer = Answer::ok("system retrieved successfully", SystemOutput::of(&fleet, found));
-    Ok(answer.tagged(&fleet, &request, &version)?)
+    Ok(answer.tagged(&fleet.platform, &request, &version)?)
 }
 
 /// `PUT /systems/{id}`.

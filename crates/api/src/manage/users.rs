@@ -58,9 +58,9 @@ pub async fn show(
     PathId(id): PathId<UserId>,
 ) -> Outcome<Response> {
     let found = users::get(&directory, &caller, id).await?;
-    let version = Version::of(&directory, &found.user)?;
+    let version = Version::of(&directory.platform, &found.user)?;
     let answer = Answer::ok("user retrieved successfully", UserOutput::alone(found));
-    Ok(answer.tagged(&directory, &request, &version)?)
+    Ok(answer.tagged(&directory.platform, &request, &version)?)
 }
 
 /// `PUT /users/{id}`.

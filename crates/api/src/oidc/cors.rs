@@ -24,7 +24,7 @@ pub async fn cors(State(app): State<App>, request: Request, next: Next) -> Respo
     if !path.starts_with("/oidc") || !app.settings.identity.is_embedded() {
         return next.run(request).await;
     }
-    let allowed = allowed_origin(&app, path, request.headers());
+    let allowed = allowed_origin(&app.identity, path, request.headers());
     let is_preflight = request.method() == Method::OPTIONS && OPEN.iter().chain(&CLIENTS).any(|p| *p == path);
     let mut response =
         if is_preflight { StatusCode::NO_CONTENT.into_response() } else { next.run(request).await };

@@ -99,7 +99,7 @@ pub async fn second_factor(Service(identity): Service<Identity>, headers: Header
     };
     let browser = cookies::read(&identity, &headers);
     let outcome = scripted_sign_in::prove_factor(&identity, &browser, &given.code).await;
-    mail::wake(&identity);
+    mail::wake(&identity.events);
     empty_or(outcome)
 }
 

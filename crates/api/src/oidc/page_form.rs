@@ -32,7 +32,7 @@ impl FromRequest<App> for PageForm {
     type Rejection = Response;
     async fn from_request(request: Request, app: &App) -> Result<PageForm, Response> {
         let language = pages::language_of(request.headers());
-        let browser = cookies::read(app, request.headers());
+        let browser = cookies::read(&app.identity, request.headers());
         let Form(parameters) = Form::from_request(request, app).await?;
         Ok(PageForm { language, browser, parameters })
     }

@@ -24,7 +24,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 /// `GET /oidc/forgotten-password`.
 pub async fn show_forgotten(Service(identity): Service<Identity>, headers: HeaderMap) -> Response {
     let language = pages::language_of(&headers);
-    if !mail::is_on(&identity) {
+    if !mail::is_on(&identity.events) {
         return pages::notice(language, Notice::NoMail, None);
     }
     open(&identity, &headers, Which::Forgotten, RecoveryPage::new("forgotten.html"))
@@ -32,7 +32,7 @@ pub async fn show_forgotten(Service(identity): Service<Identity>, headers: Heade
 
 /// The form of that page; the answer is the same for every name.
 pub async fn ask(Service(identity): Service<Identity>, Ctx(context): Ctx, form: PageForm) -> Response {
-    if !mail::is_on(&identity) {
+    if !mail::is_on(&identity.events) {
         return pages::notice(form.language, Notice::NoMail, None);
     }
     if !recovery::is_form_token(&identity, &form.browser, Which::Forgotten, form.token()) {

@@ -16,12 +16,12 @@ use http::HeaderMap;
 
 /// The browser is sent here.
 pub async fn by_query(State(app): State<App>, headers: HeaderMap, Query(parameters): Query) -> Response {
-    end(&app, &headers, &parameters).await
+    end(&app.identity, &headers, &parameters).await
 }
 
 /// The same by form.
 pub async fn by_form(State(app): State<App>, headers: HeaderMap, Form(parameters): Form) -> Response {
-    end(&app, &headers, &parameters).await
+    end(&app.identity, &headers, &parameters).await
 }
 
 /// Ends the browser's login and leads on.

@@ -77,7 +77,7 @@ async fn run(
     match form.sent("form") {
         "factor" => {
             let proven = second_factor::prove_factor(identity, context, id, browser, proof(form)).await;
-            mail::wake(identity);
+            mail::wake(&identity.events);
             return proven;
         }
         "passkey" => {
@@ -106,7 +106,7 @@ async fn add_factor(identity: &Identity, context: &RequestContext, id: Uuid, for
     };
     match second_factor::add_factor(identity, context, id, &form.browser, new).await {
         Ok(added) => {
-            mail::wake(identity);
+            mail::wake(&identity.events);
             pages::recovery_codes(form.language, &added.recovery_codes, &added.address)
         }
         Err(denied) => deny(identity, id, form, denied).await,

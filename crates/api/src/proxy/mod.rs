@@ -68,9 +68,9 @@ impl Proxy {
         let rows: Vec<Route> = crate::routes::table().into_iter().filter(Route::is_proxied).collect();
         let for_people = rows.iter().filter(|row| row.credential == Credential::ApiKey);
         Arc::new(Proxy {
-            router: app.alerting().router_for_worker(),
+            router: app.alerts.alerting().router_for_worker(),
             mounts: Mounts::new(&app.settings),
-            status: status_document(version, Nanos::from_ts(app.started_at)).into(),
+            status: status_document(version, Nanos::from_ts(app.platform.started_at)).into(),
             metrics: metrics_document(version).into(),
             app: app.clone(),
             places: route_metrics::RouteSeries::of(rows.iter(), &worker),
@@ -144,7 +144,7 @@ impl Proxy {
             Target::Unknown => crate::error::no_route(),
             Target::Healthy => answer::probe(request.method(), true),
             Target::Ready => {
-                let is_ready = self.router.is_ready(&self.app).await;
+                let is_ready = self.router.is_ready(&self.app.alerts).await;
                 answer::probe(request.method(), is_ready)
             }
             Target::Alias if request.method() != Method::POST => crate::error::no_route(),
@@ -160,8 +160,10 @@ impl Proxy {
         let (parts, body) = request.into_parts();
         let header = authorization(&parts.headers);
         let system = match target {
-            Target::Alias => credentials::authenticate_either(&self.app, header, context.client_ip).await,
-            _ => credentials::authenticate_system(&self.app, header, context.client_ip).await,
+            Target::Alias => {
+                credentials::authenticate_either(&self.app.identity, header, context.client_ip).await
+            }
+            _ => credentials::authenticate_system(&self.app.identity, header, context.client_ip).await,
         };
         let system = match system {
             Ok(system) => system,
@@ -169,7 +171,7 @@ impl Proxy {
         };
         crate::layers::note_caller("system");
         let ends_silence = matches!(&target, Target::V2(path) if ends_silence(v2_route(path, &parts.method)));
-        let _in_flight = match self.app.alerting().throttle.admit(system.id, ends_silence) {
+        let _in_flight = match self.app.alerts.alerting().throttle.admit(system.id, ends_silence) {
             Ok(in_flight) => in_flight,
             Err(fault) => return of_fault(fault),
         };
@@ -203,7 +205,7 @@ impl Proxy {
         body: axum::body::Body,
     ) -> Result<Answer, Fault> {
         let (app, router) = (&self.app, &self.router);
-        let limits = &app.alerting().limits;
+        let limits = &app.alerts.alerting().limits;
         let query = parts.uri.query().unwrap_or_default();
         if operation != V2::Metrics {
             intake::check_accept(&parts.headers)?;
@@ -212,35 +214,39 @@ impl Proxy {
             V2::Metrics => Ok(Answer::Metrics(self.metrics.clone())),
             V2::PushAlerts => {
                 let body = self.read("alerts", parts, body).await?;
-                alerting::push_alerts(app, router, who, &body).await?;
+                alerting::push_alerts(&app.alerts, router, who, &body).await?;
                 Ok(Answer::Empty)
             }
             V2::ListAlerts => {
                 let alerts =
-                    alerting::list_alerts(app, router, who, &AlertsQuery::parse(query, limits)?).await?;
+                    alerting::list_alerts(&app.alerts, router, who, &AlertsQuery::parse(query, limits)?)
+                        .await?;
                 json(render(&alerts))
             }
             V2::ListGroups => {
                 let alerts =
-                    alerting::list_alerts(app, router, who, &AlertsQuery::parse(query, limits)?).await?;
+                    alerting::list_alerts(&app.alerts, router, who, &AlertsQuery::parse(query, limits)?)
+                        .await?;
                 json(render(&group_alerts(alerts)))
             }
             V2::SetSilence => {
                 let body = self.read("silence", parts, body).await?;
-                Ok(Answer::Json(created(alerting::set_silence(app, router, who, &body).await?)))
+                Ok(Answer::Json(created(alerting::set_silence(&app.alerts, router, who, &body).await?)))
             }
             V2::ListSilences => {
                 let query = SilencesQuery::parse(query, limits)?;
-                json(render(&alerting::list_silences(app, router, who, &query).await?))
+                json(render(&alerting::list_silences(&app.alerts, router, who, &query).await?))
             }
-            V2::GetSilence(id) => match alerting::silence(app, router, who, path_id(id)?).await? {
+            V2::GetSilence(id) => match alerting::silence(&app.alerts, router, who, path_id(id)?).await? {
                 Some(silence) => json(render(&silence)),
                 None => Err(Reject::EMPTY_NOT_FOUND.into()),
             },
-            V2::ExpireSilence(id) => match alerting::expire_silence(app, router, who, path_id(id)?).await? {
-                true => Ok(Answer::Empty),
-                false => Err(Reject::EMPTY_NOT_FOUND.into()),
-            },
+            V2::ExpireSilence(id) => {
+                match alerting::expire_silence(&app.alerts, router, who, path_id(id)?).await? {
+                    true => Ok(Answer::Empty),
+                    false => Err(Reject::EMPTY_NOT_FOUND.into()),
+                }
+            }
             V2::Status => Ok(Answer::Document(self.status.clone())),
             V2::Receivers => {
                 Ok(Answer::Json(receivers_document(receivers_query(query, NEUTRAL_RECEIVER, limits)?)))

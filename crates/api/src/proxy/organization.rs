@@ -46,7 +46,7 @@ impl Proxy {
         };
         let route = asked.route(&parts.method);
         let work = if ends_silence(route) { KeyWork::EndsSilence } else { KeyWork::Any };
-        let caller = match callers::authenticate_key(&self.app, &request, work).await {
+        let caller = match callers::authenticate_key(&self.app.identity, &request, work).await {
             Ok(caller) => caller,
             Err(Error::TooMany { retry_after }) => return answer::too_many(retry_after),
             Err(failure) => return error::answer(&failure, &self.any_for_people),
@@ -69,7 +69,8 @@ impl Proxy {
         let by = CallerContext { caller: &caller, ctx: context };
         let only_reads = parts.method == Method::GET;
         let made = async {
-            let reach = tools::reach(&self.app, &caller, &place.organization, place.with_descendants).await;
+            let reach =
+                tools::reach(&self.app.alerts, &caller, &place.organization, place.with_descendants).await;
             let reach = match reach {
                 Ok(reach) => reach,
                 Err(failure) => return error::answer(&failure, row),
@@ -79,7 +80,8 @@ impl Proxy {
                 Err(fault) => of_fault(fault),
             }
         };
-        let made = async { if only_reads { replica::read(&self.app, made).await } else { made.await } };
+        let made =
+            async { if only_reads { replica::read(&self.app.platform, made).await } else { made.await } };
         let in_time = tokio::time::timeout(row.answers_within, made).await;
         in_time.unwrap_or_else(|_| of_fault(Fault::TimedOut))
     }
@@ -96,13 +98,15 @@ impl Proxy {
         (parts, body): (&Parts, Body),
     ) -> Result<Answer, Fault> {
         let app: &App = &self.app;
-        let limits = &app.alerting().limits;
+        let limits = &app.alerts.alerting().limits;
         let query = parts.uri.query().unwrap_or_default();
         if operation != V2::Metrics {
             intake::check_accept(&parts.headers)?;
         }
         let _permit = match operation {
-            V2::ListAlerts | V2::ListGroups | V2::ListSilences => Some(tools::permit(app, reach).await?),
+            V2::ListAlerts | V2::ListGroups | V2::ListSilences => {
+                Some(tools::permit(&app.alerts, reach).await?)
+            }
             _ => None,
         };
         match operation {
@@ -110,24 +114,25 @@ impl Proxy {
             // No row has it.
             V2::PushAlerts => Err(Fault::Internal("alerts are not pushed to an organization".into())),
             V2::ListAlerts => {
-                json(render(&tools::alerts(app, reach, &AlertsQuery::parse(query, limits)?).await?))
+                json(render(&tools::alerts(&app.alerts, reach, &AlertsQuery::parse(query, limits)?).await?))
             }
             V2::ListGroups => {
-                let alerts = tools::alerts(app, reach, &AlertsQuery::parse(query, limits)?).await?;
+                let alerts = tools::alerts(&app.alerts, reach, &AlertsQuery::parse(query, limits)?).await?;
                 json(render(&group_alerts(alerts)))
             }
-            V2::ListSilences => {
-                json(render(&tools::silences(app, reach, &SilencesQuery::parse(query, limits)?).await?))
-            }
+            V2::ListSilences => json(render(
+                &tools::silences(&app.alerts, reach, &SilencesQuery::parse(query, limits)?).await?,
+            )),
             V2::SetSilence => {
                 let body = self.read("silence", parts, body).await?;
-                Ok(Answer::Json(created(tools::set_silence(app, by, reach, &body).await?)))
+                Ok(Answer::Json(created(tools::set_silence(&app.alerts, by, reach, &body).await?)))
             }
-            V2::GetSilence(id) => match tools::silence(app, by, reach, path_id(id)?).await? {
+            V2::GetSilence(id) => match tools::silence(&app.alerts, by, reach, path_id(id)?).await? {
                 Some(silence) => json(render(&silence)),
                 None => Err(Reject::EMPTY_NOT_FOUND.into()),
             },
-            V2::ExpireSilence(id) => match tools::expire_silence(app, by, reach, path_id(id)?).await? {
+            V2::ExpireSilence(id) => match tools::expire_silence(&app.alerts, by, reach, path_id(id)?).await?
+            {
                 true => Ok(Answer::Empty),
                 false => Err(Reject::EMPTY_NOT_FOUND.into()),
             },

@@ -160,7 +160,7 @@ pub struct SystemOutput {
 impl SystemOutput {
     /// As it is now.
     pub fn of(fleet: &Fleet, s: System) -> SystemOutput {
-        let now = fleet.now();
+        let now = fleet.platform.now();
         SystemOutput {
             status: s.status().as_str(),
             id: s.id.to_string(),

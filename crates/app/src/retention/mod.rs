@@ -65,14 +65,14 @@ pub async fn run(app: &App) -> Result<Option<RetentionReport>> {
 /// Runs if an hour has passed since the last run. None when no run is due or another process is running it. Looks only
 /// at rows that have grown too old since the last run.
 pub async fn run_if_due(app: &App) -> Result<Option<RetentionReport>> {
-    let is_due = |next_at: Option<Ts>| next_at.is_none_or(|at| at <= app.now());
-    if !is_due(retention::state(&app.db).await?.next_at) || !take(app).await? {
+    let is_due = |next_at: Option<Ts>| next_at.is_none_or(|at| at <= app.platform.now());
+    if !is_due(retention::state(&app.platform.db).await?.next_at) || !take(app).await? {
         return Ok(None);
     }
     // Another one may have been faster.
-    let state = retention::state(&app.db).await?;
+    let state = retention::state(&app.platform.db).await?;
     if !is_due(state.next_at) {
-        leases::release(&app.db, NAME, app.instance()).await?;
+        leases::release(&app.platform.db, NAME, app.platform.instance()).await?;
         return Ok(None);
     }
     under_lease(app, state.thinned_to).await
@@ -80,7 +80,7 @@ pub async fn run_if_due(app: &App) -> Result<Option<RetentionReport>> {
 
 /// Takes or renews the lease.
 async fn take(app: &App) -> Result<bool> {
-    lease(app, NAME, LEASE_TIME).await
+    lease(&app.platform, NAME, LEASE_TIME).await
 }
 
 async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<RetentionReport>> {
@@ -90,7 +90,7 @@ async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<RetentionRep
     let started = Instant::now();
     let outcome = work(app, since).instrument(jobs::span("retention")).await;
     // Released whatever has happened, so no process waits for the end of the lease.
-    leases::release(&app.db, NAME, app.instance()).await?;
+    leases::release(&app.platform.db, NAME, app.platform.instance()).await?;
     let figures = outcome?;
     if let Some(figures) = &figures {
         let RetentionReport { records, alerts_ended, alerts_removed, quarantined, history, activity, .. } =
@@ -129,7 +129,7 @@ async fn work(app: &App, since: Option<Ts>) -> Result<Option<RetentionReport>> {
     {
         return Ok(None);
     }
-    let mut tx = app.db.begin_relaxed().await?;
+    let mut tx = app.platform.db.begin_relaxed().await?;
     retention::set_state(&mut tx, pass.now.plus(EVERY), pass.now).await?;
     tx.commit().await?;
     Ok(Some(pass.figures))

@@ -48,7 +48,7 @@ pub(super) struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     pub(super) fn new(app: &'a App, way: Way) -> Result<Pass<'a>> {
-        let now = app.now();
+        let now = app.platform.now();
         let (tiers, figures) = (Tiers::at(now)?, RetentionReport::default());
         Ok(Pass { app, way, now, tiers, gone: Vec::new(), figures })
     }
@@ -56,14 +56,15 @@ impl<'a> Pass<'a> {
     /// Whether to continue: not when the process stops or another one has taken over. Counting may always continue,
     /// because it changes nothing.
     async fn goes_on(&self) -> Result<bool> {
-        Ok(self.way == Way::Count || (!self.app.stop.is_cancelled() && super::take(self.app).await?))
+        Ok(self.way == Way::Count
+            || (!self.app.platform.stop.is_cancelled() && super::take(self.app).await?))
     }
 
     /// Thins the records of all systems; false when cut off.
     pub(super) async fn thin_all(&mut self) -> Result<bool> {
         let mut after = SystemId(Uuid::nil());
         while self.goes_on().await? {
-            let systems = retention::systems(&self.app.db, after, LOOK_AT).await?;
+            let systems = retention::systems(&self.app.platform.db, after, LOOK_AT).await?;
             let Some(last) = systems.last() else {
                 self.flush().await?;
                 return Ok(true);
@@ -86,7 +87,7 @@ impl<'a> Pass<'a> {
                 if !self.goes_on().await? {
                     return Ok(false);
                 }
-                let records = retention::created(&self.app.db, after, before, LOOK_AT).await?;
+                let records = retention::created(&self.app.platform.db, after, before, LOOK_AT).await?;
                 let Some((at, id, _)) = records.last() else { break };
                 after = (*at, *id);
                 let systems: BTreeSet<SystemId> = records.into_iter().map(|record| record.2).collect();
@@ -105,7 +106,7 @@ impl<'a> Pass<'a> {
         let (mut after, mut is_over) = (0, false);
         while !is_over {
             let limit = i64::try_from(READ).unwrap_or(i64::MAX);
-            let records = retention::records(&self.app.db, system, after, limit).await?;
+            let records = retention::records(&self.app.platform.db, system, after, limit).await?;
             is_over = records.len() < READ;
             for (id, created_at) in records {
                 after = id;
@@ -127,12 +128,12 @@ impl<'a> Pass<'a> {
         for chunk in std::mem::take(&mut self.gone).chunks(RECORDS) {
             let ids: Vec<i64> = chunk.iter().map(|gone| gone.1).collect();
             if self.way == Way::Count {
-                self.figures.records += retention::count_records(&self.app.db, &ids).await?;
+                self.figures.records += retention::count_records(&self.app.platform.db, &ids).await?;
                 continue;
             }
             let systems: BTreeSet<SystemId> = chunk.iter().map(|gone| gone.0).collect();
             let systems: Vec<SystemId> = systems.into_iter().collect();
-            let mut tx = self.app.db.begin_relaxed().await?;
+            let mut tx = self.app.platform.db.begin_relaxed().await?;
             let removed = retention::remove_records(&mut tx, &ids).await?;
             if removed > 0 {
                 retention::remove_bases(&mut tx, &systems).await?;
@@ -145,7 +146,7 @@ impl<'a> Pass<'a> {
 
     /// Removes all other expired rows; false when interrupted.
     pub(super) async fn sweep(&mut self) -> Result<bool> {
-        let (db, now) = (&self.app.db, self.now);
+        let (db, now) = (&self.app.platform.db, self.now);
         let limit = now.minus(THIRTY_DAYS);
         if self.way == Way::Count {
             self.figures.alerts_ended = retention::count_ending_alerts(db, limit).await?;
@@ -159,7 +160,7 @@ impl<'a> Pass<'a> {
             let ended = retention::end_alerts(&mut tx, limit, now, ROWS).await?;
             let removed = retention::remove_alerts(&mut tx, limit, ROWS).await?;
             let quarantined = retention::remove_quarantined(&mut tx, limit, ROWS).await?;
-            let others = logto_sync::purge_others(self.app, &mut tx, limit, ROWS).await?;
+            let others = logto_sync::purge_others(&self.app.identity, &mut tx, limit, ROWS).await?;
             tx.commit().await?;
             self.figures.alerts_ended += ended;
             self.figures.alerts_removed += removed;
@@ -173,7 +174,7 @@ impl<'a> Pass<'a> {
 
     /// Removes expired alert history and records of alert handling; false when interrupted.
     pub(super) async fn purge_history(&mut self) -> Result<bool> {
-        let db = &self.app.db;
+        let db = &self.app.platform.db;
         let limit = self.now.minus(self.app.settings.alerting.history_retention);
         if self.way == Way::Count {
             self.figures.history = expiry::count_old(db, limit).await?;
@@ -201,18 +202,18 @@ impl<'a> Pass<'a> {
     /// ([`impersonation::purge`]) may have been faster.
     pub(super) async fn purge_impersonations(&mut self) -> Result<bool> {
         let gone = match self.way {
-            Way::Count => impersonation::count_old(self.app).await?,
-            Way::Remove if self.goes_on().await? => impersonation::purge(self.app).await?,
+            Way::Count => impersonation::count_old(&self.app.identity).await?,
+            Way::Remove if self.goes_on().await? => impersonation::purge(&self.app.identity).await?,
             Way::Remove => return Ok(false),
         };
         (self.figures.impersonations, self.figures.impersonation_entries) = (gone.sessions, gone.entries);
-        Ok(!self.app.stop.is_cancelled())
+        Ok(!self.app.platform.stop.is_cancelled())
     }
 
     /// Removes old refusals of API keys that are revoked or expired: some clients keep sending theirs. False when
     /// interrupted.
     pub(super) async fn purge_refusals(&mut self) -> Result<bool> {
-        let (db, limit) = (&self.app.db, self.now.minus(REFUSALS));
+        let (db, limit) = (&self.app.platform.db, self.now.minus(REFUSALS));
         if self.way == Way::Count {
             self.figures.key_refusals = events::count_old(db, self.now, limit).await?;
             return Ok(true);

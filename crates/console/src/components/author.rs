@@ -18,7 +18,7 @@ pub(crate) async fn author(
 ) -> Outcome<Value> {
     let Some(at) = mark.at else { return Ok(Value::Null) };
     let object = mark.by.map_or(own, |by| by.0);
-    let found = audit::of_mark(app, &session.caller, object, verb, at).await?;
+    let found = audit::of_mark(&app.directory, &session.caller, object, verb, at).await?;
     let name = |person: Option<Named>| person.and_then(|person| person.name);
     Ok(found.map_or(Value::Null, |row| json!({"actor": name(row.actor), "acting_for": name(row.acting_for)})))
 }

@@ -15,9 +15,9 @@ const OFFERED: usize = 50;
 
 /// The first creators by name, and those further ones that the address asks for.
 pub(crate) async fn creator_filter(app: &App, session: &Session, of: Of, here: &Address) -> Outcome<Filter> {
-    let mut offered = creators::names(app, &session.caller, of, OFFERED).await?;
+    let mut offered = creators::names(&app.directory, &session.caller, of, OFFERED).await?;
     if here.values(KEY).any(|id| offered.iter().all(|(known, _)| known != id)) {
-        let names = creators::names(app, &session.caller, of, usize::MAX).await?;
+        let names = creators::names(&app.directory, &session.caller, of, usize::MAX).await?;
         let asked = names.into_iter().skip(OFFERED).filter(|(id, _)| here.holds(KEY, id));
         offered.extend(asked.take(MOST_CHIPS));
     }

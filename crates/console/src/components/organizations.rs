@@ -63,9 +63,9 @@ pub(crate) async fn offered(
     let (caller, find) = (&session.caller, picked.find.as_str());
     let mut found = match to_have {
         ToHave::Organization(family) => {
-            organizations::find_parents(app, caller, family, find, OFFERED).await?
+            organizations::find_parents(&app.directory, caller, family, find, OFFERED).await?
         }
-        _ => organizations::find(app, caller, find, OFFERED).await?,
+        _ => organizations::find(&app.directory, caller, find, OFFERED).await?,
     };
     let mut own = caller.org();
     if to_have == ToHave::User && caller.is_owner_level() {
@@ -98,7 +98,7 @@ pub(crate) async fn offered(
     // The one that is chosen stays, wherever the search leads.
     if rows.iter().all(|(known, _)| *known != chosen)
         && let Ok(id) = chosen.parse()
-        && let Some(name) = name_within(app, caller, id).await?
+        && let Some(name) = name_within(&app.directory, caller, id).await?
     {
         rows.insert(0, (chosen.clone(), name));
     }
@@ -137,7 +137,7 @@ pub(crate) async fn organization_chips(
     let mut chips = Vec::new();
     for id in here.values(KEY).take(MOST_CHIPS) {
         let name = match id.parse() {
-            Ok(id) => name_within(app, &session.caller, id).await?,
+            Ok(id) => name_within(&app.directory, &session.caller, id).await?,
             Err(_) => None,
         };
         chips.push(here.chip(KEY, text, id, name));

@@ -21,7 +21,7 @@ pub(crate) fn reason(error: &Error) -> Option<&'static str> {
 
 /// The address of a user's picture, if there is one. A new picture has another address.
 pub(crate) async fn address_of(app: &App, user: UserId) -> Outcome<Option<String>> {
-    let version = avatars::version(app, user).await?;
+    let version = avatars::version(&app.directory, user).await?;
     let base = &app.settings.api_base_url;
     let short = |version: String| version.chars().take(12).collect::<String>();
     Ok(version.map(|version| format!("{base}/public/users/{user}/avatar?{}", short(version))))

@@ -33,7 +33,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, params: Param
     let caller = &session.caller;
     let sees_systems = caller.holds(Permission::ReadSystems);
     let (totals, _) =
-        if sees_systems { systems::totals(&app, caller, None).await? } else { Default::default() };
+        if sees_systems { systems::totals(&app.fleet, caller, None).await? } else { Default::default() };
     let is_empty = caller.is_owner_level() && sees_systems && totals.total == 0;
     let mut values = json!({
         "periods": PERIODS,
@@ -51,8 +51,8 @@ pub(crate) async fn show(State(app): State<App>, session: Session, params: Param
     }
     if sees_systems {
         let (fleet, alerts) = tokio::try_join!(
-            bailiwick_fleet::attention(&app, caller, ROWS),
-            manage::attention(&app, caller, ROWS)
+            bailiwick_fleet::attention(&app.fleet, caller, ROWS),
+            manage::attention(&app.alerts, caller, ROWS)
         )?;
         let live = &alerts.live;
         values["alerts"] = json!({
@@ -86,7 +86,7 @@ async fn counters(app: &App, caller: &Caller, period: &str) -> Outcome<Vec<Value
     if caller.holds(Permission::ReadSystems) {
         all.push(counter(
             "count_systems",
-            &systems::trend(app, caller, period).await?,
+            &systems::trend(&app.fleet, caller, period).await?,
             Some("/console/systems"),
         ));
     }
@@ -95,15 +95,23 @@ async fn counters(app: &App, caller: &Caller, period: &str) -> Outcome<Vec<Value
         let may = resource_of(family).is_some_and(|resource| gate(caller, Action::Read, resource).is_ok());
         if is_below && may {
             let text = format!("count_{}", family.plural());
-            let growth = organizations::growth(app, caller, family, period).await?;
+            let growth = organizations::growth(&app.directory, caller, family, period).await?;
             all.push(counter(&text, &growth, Some(&list_address(family))));
         }
     }
     if caller.holds(Permission::ReadUsers) {
-        all.push(counter("count_users", &users::growth(app, caller, period).await?, Some("/console/users")));
+        all.push(counter(
+            "count_users",
+            &users::growth(&app.directory, caller, period).await?,
+            Some("/console/users"),
+        ));
     }
     if caller.holds(Permission::ReadApplications) {
-        all.push(counter("count_applications", &applications::trend(app, caller, period).await?, None));
+        all.push(counter(
+            "count_applications",
+            &applications::trend(&app.fleet, caller, period).await?,
+            None,
+        ));
     }
     Ok(all)
 }
@@ -130,7 +138,7 @@ async fn suspended(app: &App, caller: &Caller) -> Outcome<Vec<Value>> {
         let is_below = caller.org_type().is_some_and(|own| own.level() < family.level());
         let may = resource_of(family).is_some_and(|resource| gate(caller, Action::Read, resource).is_ok());
         if is_below && may {
-            let number = organizations::suspended(app, caller, family).await?;
+            let number = organizations::suspended(&app.directory, caller, family).await?;
             suspended.extend((number > 0).then(|| {
                 json!({
                     "text": format!("count_{}", family.plural()),
@@ -149,7 +157,7 @@ async fn failing(app: &App, session: &Session) -> Outcome<Value> {
         return Ok(json!({"total": 0, "rows": []}));
     }
     let page = PageRequest { page: 1, page_size: ROWS };
-    let found = subscriptions::failing(app, &session.caller, page).await?;
+    let found = subscriptions::failing(&app.events, &session.caller, page).await?;
     let row = |view: &subscriptions::View| {
         let s = &view.subscription;
         json!({
@@ -179,8 +187,8 @@ fn changes(layout: &Layout, found: Vec<CriticalChange>) -> Value {
 
 /// Pictures of the period.
 async fn charts(app: &App, caller: &Caller, period: &str) -> Outcome<Value> {
-    let fleet = Chart::of(rows(&systems::trend(app, caller, Some(period)).await?));
-    let resolved = manage::trend(app, caller, &Named::default(), Some(period)).await?;
+    let fleet = Chart::of(rows(&systems::trend(&app.fleet, caller, Some(period)).await?));
+    let resolved = manage::trend(&app.alerts, caller, &Named::default(), Some(period)).await?;
     let day =
         |days: i64| bailiwick_domain::Ts::from_secs(days * 86_400).rfc3339(0).chars().take(10).collect();
     let resolved: Vec<(String, u64)> = resolved.points.iter().map(|(days, n)| (day(*days), *n)).collect();
@@ -195,7 +203,7 @@ async fn steps(app: &App, caller: &Caller) -> Outcome<Value> {
     let mut below = 0;
     for family in OrgType::FAMILIES {
         if resource_of(family).is_some_and(|resource| gate(caller, Action::Read, resource).is_ok()) {
-            below += organizations::family_total(app, caller, family).await?;
+            below += organizations::family_total(&app.directory, caller, family).await?;
         }
     }
     let system = gate(caller, Action::Create, Resource::Systems).is_ok();

@@ -74,7 +74,7 @@ async fn preview(
 ) -> Outcome {
     let kind = kind(&session, &word)?;
     let validated = match import_file(upload).await {
-        Ok(file) => imports::validate(&app, &session.caller, kind, file.into()).await,
+        Ok(file) => imports::validate(&app.directory, &session.caller, kind, file.into()).await,
         Err(error) => Err(error),
     };
     match validated {
@@ -98,7 +98,7 @@ async fn confirm(State(app): State<App>, session: Session, Path(word): Path<Stri
         overrides: form.has("override"),
         resolutions: chosen,
     };
-    let import = imports::start(&app, &session.caller, kind, || Ok(body)).await?;
+    let import = imports::start(&app.directory, &session.caller, kind, || Ok(body)).await?;
     Ok(progress::show(app, session, kind, import).await)
 }
 

@@ -71,7 +71,7 @@ fn may(app: &App, session: &Session, change: RebrandingChange) -> bool {
 /// `GET /console/rebranding`.
 async fn list(State(app): State<App>, session: Session, params: Params) -> Outcome {
     let caller = &session.caller;
-    let enabled = rebranding::enabled(&app, caller, NAMED + 1).await?;
+    let enabled = rebranding::enabled(&app.directory, caller, NAMED + 1).await?;
     let has_more = enabled.len() as u64 > NAMED;
     let kind = |word: &str| texts::find(session.layout.language, &format!("role_{word}")).unwrap_or_default();
     let row = |organization: &OrgRef| {
@@ -85,7 +85,7 @@ async fn list(State(app): State<App>, session: Session, params: Params) -> Outco
     let search = params.text("search").unwrap_or_default();
     let found = match search {
         "" => Vec::new(),
-        text => organizations::find(&app, caller, text, NAMED).await?.rows,
+        text => organizations::find(&app.directory, caller, text, NAMED).await?.rows,
     };
     let products = app.settings.rebranding.products.iter();
     let values = json!({
@@ -122,12 +122,13 @@ async fn tab(
     wrong: Option<(&str, &str, String)>,
 ) -> Outcome<Response> {
     let (caller, id) = (&session.caller, found.organization.id);
-    let own = rebranding::status(app, caller, Some(id)).await?;
+    let own = rebranding::status(&app.directory, caller, Some(id)).await?;
     let nearest = found.organization.rebranding;
     // People see the values of an organization above if they may see that organization.
     let above = nearest.filter(|nearest| *nearest != id);
     let above = match above {
-        Some(above) => match organizations::find_for(app, caller, Action::Read, Some(above)).await {
+        Some(above) => match organizations::find_for(&app.directory, caller, Action::Read, Some(above)).await
+        {
             Ok(found) => Some(found),
             Err(Error::NotFound(_) | Error::Forbidden { .. }) => None,
             Err(error) => return Err(error.into()),
@@ -136,7 +137,7 @@ async fn tab(
     };
     let above = above.map(|found| (found.organization.id, found.organization.details.name));
     let inherited: Option<(OrgId, Status)> = match &above {
-        Some((above, _)) => Some((*above, rebranding::status(app, caller, Some(*above)).await?)),
+        Some((above, _)) => Some((*above, rebranding::status(&app.directory, caller, Some(*above)).await?)),
         None => None,
     };
     let source = if own.enabled { Some((id, &own)) } else { inherited.as_ref().map(|(id, s)| (*id, s)) };
@@ -219,9 +220,9 @@ async fn switch(
     let (caller, context) = (&session.caller, &session.context);
     let is_on = form.has("on");
     if is_on {
-        rebranding::enable(&app, caller, context, id).await?;
+        rebranding::enable(&app.directory, caller, context, id).await?;
     } else {
-        rebranding::disable(&app, caller, context, id).await?;
+        rebranding::disable(&app.directory, caller, context, id).await?;
     }
     Ok(done(&address(sent), if is_on { "rebranding_on" } else { "rebranding_off" }))
 }
@@ -236,7 +237,7 @@ async fn upload(
     let organization: Option<OrgId> = id.parse().ok();
     let target = (organization, product.as_str());
     let form = rebranding_form(upload);
-    match rebranding::upload(&app, &session.caller, &session.context, target, form).await {
+    match rebranding::upload(&app.directory, &session.caller, &session.context, target, form).await {
         Ok(()) => Ok(done(&address(id), "saved")),
         Err(error @ (Error::BadRequest { .. } | Error::TooLarge { .. })) => {
             let found = head::load(&app, &session, organization).await?;
@@ -268,7 +269,8 @@ async fn remove_product(
     Path((id, product)): Path<(String, String)>,
 ) -> Outcome {
     let organization = id.parse().ok();
-    rebranding::delete_product(&app, &session.caller, &session.context, organization, &product).await?;
+    rebranding::delete_product(&app.directory, &session.caller, &session.context, organization, &product)
+        .await?;
     Ok(done(&address(id), "rebranding_removed"))
 }
 
@@ -279,7 +281,8 @@ async fn remove_asset(
     Path((id, product, asset)): Path<(String, String, String)>,
 ) -> Outcome {
     let target = (product.as_str(), asset.as_str());
-    rebranding::delete_asset(&app, &session.caller, &session.context, id.parse().ok(), target).await?;
+    rebranding::delete_asset(&app.directory, &session.caller, &session.context, id.parse().ok(), target)
+        .await?;
     Ok(done(&address(id), "rebranding_removed"))
 }
 
@@ -292,7 +295,7 @@ async fn asset(
 ) -> Outcome {
     let target = (product.as_str(), asset.as_str());
     let known = known_version(&headers);
-    let shown = rebranding::asset(&app, &session.caller, id.parse().ok(), target, known).await?;
+    let shown = rebranding::asset(&app.directory, &session.caller, id.parse().ok(), target, known).await?;
     let mut response = rebranding_file(shown)?;
     // A removed or replaced picture must not be shown any more.
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));

@@ -18,7 +18,7 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[("GET", "/console/search")];
 /// `GET /console/search`.
 pub(crate) async fn show(State(app): State<App>, session: Session, params: Params) -> Outcome {
     let text = params.text("q").unwrap_or_default().trim();
-    let found = search::search(&app, &session.caller, text, None, MOST).await?;
+    let found = search::search(&app.fleet, &session.caller, text, None, MOST).await?;
     let groups = groups(text, found);
     let is_empty = groups.iter().all(|group| group["total"] == 0);
     let values = json!({"q": text, "groups": groups, "is_empty": is_empty});

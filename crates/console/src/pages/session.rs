@@ -33,12 +33,12 @@ pub(crate) async fn sign_in(
     params: Params,
 ) -> Response {
     let layout = Layout::of(&app, &headers, &uri);
-    if !console::is_available(&app) {
+    if !console::is_available(&app.identity) {
         return message(&layout, StatusCode::OK, "no_client");
     }
     let wanted = kept(params.one("page").unwrap_or_default());
     let is_fresh = params.one("fresh").is_some();
-    match console::begin(&app, &return_address(&app, &headers), wanted, is_fresh).await {
+    match console::begin(&app.identity, &return_address(&app, &headers), wanted, is_fresh).await {
         Ok(entry) => {
             let mut response = found(&entry.address);
             session::set_entry(&app, response.headers_mut(), Some(&entry.cookie));
@@ -75,7 +75,7 @@ pub(crate) async fn signed_in(
 ) -> Response {
     let layout = Layout::of(&app, &headers, &uri);
     // As often as any other client may exchange.
-    let counted = match app.token_requests.count(app.as_ref(), context.client_ip) {
+    let counted = match app.identity.token_requests.count(app.as_ref(), context.client_ip) {
         Ok(counted) => counted,
         Err(error) => return failure::answer(&layout, &error),
     };
@@ -83,7 +83,7 @@ pub(crate) async fn signed_in(
     let entry = session::entry_cookie(&app, &headers);
     let before = session::session_cookie(&app, &headers);
     let cookies = (entry.as_deref(), before.as_deref());
-    let mut response = match console::complete(&app, &context, counted, cookies, &answer).await {
+    let mut response = match console::complete(&app.identity, &context, counted, cookies, &answer).await {
         Ok(entered) => {
             let mut response = page::see_other(kept(&entered.page));
             session::set_session(&app, response.headers_mut(), &entered.cookie);
@@ -99,9 +99,9 @@ pub(crate) async fn signed_in(
 
 /// `POST /console/sign-out`.
 pub(crate) async fn sign_out(State(app): State<App>, session: Session) -> Outcome {
-    console::leave(&app, &session.browser).await?;
+    console::leave(&app.identity, &session.browser).await?;
     let after = format!("{}/console/signed-out", app.settings.public_url);
-    let address = relying_party::end_session_address(&app, &after).await;
+    let address = relying_party::end_session_address(&app.identity, &after).await;
     let mut response = page::see_other(address.as_deref().unwrap_or("/console/signed-out"));
     session::clear_session(&app, response.headers_mut());
     Ok(response)
@@ -128,13 +128,13 @@ pub(crate) async fn preferences(State(app): State<App>, headers: HeaderMap, form
 
 /// `POST /console/acting/go-on`: with the rights of the other person.
 pub(crate) async fn go_on(State(app): State<App>, session: Session) -> Outcome {
-    console::go_on(&app, &session.browser).await?;
+    console::go_on(&app.identity, &session.browser).await?;
     Ok(page::see_other("/console/"))
 }
 
 /// `POST /console/acting/back`: ends the impersonation.
 pub(crate) async fn back(State(app): State<App>, session: Session) -> Outcome {
-    let cookie = console::go_back(&app, &session.browser, &session.context).await?;
+    let cookie = console::go_back(&app.identity, &session.browser, &session.context).await?;
     let mut response = page::see_other("/console/");
     if let Some(cookie) = cookie {
         session::set_session(&app, response.headers_mut(), &cookie);

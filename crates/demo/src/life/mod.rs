@@ -84,7 +84,7 @@ impl Clock for HistoryClock {
 /// Starts the steps on the application's tracker, the first one at once: systems shall be heard before they count as silent.
 pub fn start(service: &Alerts) {
     let first = service.clone();
-    service.tasks.spawn(async move {
+    service.platform.tasks.spawn(async move {
         if let Err(error) = step(&first).await {
             tracing::warn!(%error, "the demo data is not kept alive; the next step tries again");
         }
@@ -99,13 +99,13 @@ pub fn start(service: &Alerts) {
 /// The database's.
 pub async fn step(service: &Alerts) -> Result<u64> {
     let mut sent = 0;
-    for load in store::loads(&service.db).await? {
+    for load in store::loads(&service.platform.db).await? {
         let Some(lived_until) = load.lived_until else { continue };
-        if !lease(service, NAME, LEASE_TIME).await? {
+        if !lease(&service.platform, NAME, LEASE_TIME).await? {
             return Ok(sent);
         }
-        let now = service.now();
-        let mut members = store::members(&service.db, load.seed, MOST_ALIVE).await?;
+        let now = service.platform.now();
+        let mut members = store::members(&service.platform.db, load.seed, MOST_ALIVE).await?;
         sent += beat(service, &load, &members).await?;
         sent += send_documents(service, &load, &mut members, Phase::Live).await?;
         // After a long stop: what has ended meanwhile is left out.
@@ -128,13 +128,13 @@ pub async fn wake(
     set: &(dyn Fn(Option<Ts>) + Sync),
     show: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<()> {
-    let loads = store::loads(&service.db).await?;
+    let loads = store::loads(&service.platform.db).await?;
     let Some(load) = loads.into_iter().find(|load| load.seed == seed) else { return Ok(()) };
-    let now = service.now();
+    let now = service.platform.now();
     let made = live_through(service, &load, (now.minus(history), now), set, show).await;
     set(None);
     made?;
-    let members = store::members(&service.db, load.seed, MOST_ALIVE).await?;
+    let members = store::members(&service.platform.db, load.seed, MOST_ALIVE).await?;
     beat(service, &load, &members).await?;
     set_lived_until(service, &load, now).await
 }
@@ -147,7 +147,7 @@ async fn live_through(
     set: &(dyn Fn(Option<Ts>) + Sync),
     show: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<()> {
-    let mut members = store::members(&service.db, load.seed, MOST_ALIVE).await?;
+    let mut members = store::members(&service.platform.db, load.seed, MOST_ALIVE).await?;
     let dice = Dice::new(mix(load.seed));
     for member in &mut members {
         let first = from.max(member.registered_at);
@@ -167,7 +167,7 @@ async fn live_through(
     }
     let next: Vec<(SystemId, Ts)> =
         members.iter().filter_map(|m| Some((m.id, m.next_document_at?))).collect();
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     store::set_next_documents(&mut tx, &next).await?;
     Ok(tx.commit().await?)
 }
@@ -178,7 +178,7 @@ fn last_day(dice: &Dice, first: Ts, now: Ts) -> Ts {
 }
 
 async fn set_lived_until(service: &Alerts, load: &Load, until: Ts) -> Result<()> {
-    let mut tx = service.db.begin_relaxed().await?;
+    let mut tx = service.platform.db.begin_relaxed().await?;
     store::set_lived_until(&mut tx, load.seed, until).await?;
     Ok(tx.commit().await?)
 }
@@ -190,7 +190,7 @@ fn is_talking(load: &Load, member: &Member, at: Ts) -> bool {
 
 /// Sends the heartbeats that are due: each system sends one a few times within the time after which it counts as silent.
 async fn beat(service: &Alerts, load: &Load, members: &[Member]) -> Result<u64> {
-    let (now, timeout) = (service.now(), service.settings.systems.liveness_timeout);
+    let (now, timeout) = (service.platform.now(), service.settings.systems.liveness_timeout);
     let is_due = |member: &&Member| {
         // Not all in one step.
         let wait = timeout / 8 + timeout / 8 * u32::try_from(member.number % 8).unwrap_or(0) / 8;
@@ -201,7 +201,7 @@ async fn beat(service: &Alerts, load: &Load, members: &[Member]) -> Result<u64> 
     // In this order, so that processes do not deadlock.
     beats.sort_unstable();
     for chunk in beats.chunks(BEATS) {
-        let mut tx = service.db.begin_relaxed().await?;
+        let mut tx = service.platform.db.begin_relaxed().await?;
         heartbeats::beat(&mut tx, chunk).await?;
         tx.commit().await?;
     }
@@ -222,7 +222,7 @@ enum Phase {
 
 /// Sends the documents that are due.
 async fn send_documents(service: &Alerts, load: &Load, members: &mut [Member], phase: Phase) -> Result<u64> {
-    let now = service.now();
+    let now = service.platform.now();
     let most = if matches!(phase, Phase::Live) { DOCUMENTS } else { usize::MAX };
     let is_due = |m: &&mut Member| {
         m.next_document_at.is_none_or(|at| at <= now)
@@ -233,14 +233,14 @@ async fn send_documents(service: &Alerts, load: &Load, members: &mut [Member], p
     for some in due.chunks_mut(BEATS) {
         let sent = send_some(service, load, some, phase).await?;
         if matches!(phase, Phase::Live) {
-            let mut tx = service.db.begin_relaxed().await?;
+            let mut tx = service.platform.db.begin_relaxed().await?;
             store::set_next_documents(&mut tx, &sent).await?;
             tx.commit().await?;
         }
     }
     if !due.is_empty() && matches!(phase, Phase::Past { .. }) {
         // The worker of the service does this otherwise; here it must happen before the clock is set on.
-        inventory::run_until_idle(service).await?;
+        inventory::run_until_idle(&service.fleet).await?;
     }
     Ok(due.len() as u64)
 }
@@ -251,16 +251,16 @@ async fn send_some(
     due: &mut [&mut Member],
     phase: Phase,
 ) -> Result<Vec<(SystemId, Ts)>> {
-    let now = service.now();
+    let now = service.platform.now();
     let ids: Vec<SystemId> = due.iter().map(|m| m.id).collect();
-    let applications = store::applications(&service.db, &ids).await?;
+    let applications = store::applications(&service.platform.db, &ids).await?;
     let send = |member: &Member, dice: &Dice| {
         let (id, installed) = (member.id, applications.get(&member.id));
         let first = documents::first(member, installed.map(Vec::as_slice).unwrap_or_default());
         let is_changed = matches!(phase, Phase::Past { .. }) || dice.per_mille(150);
         let changes = Dice::new(dice.next());
         async move {
-            let latest = inventory::latest(service, &Caller::Worker, Some(id)).await?;
+            let latest = inventory::latest(&service.fleet, &Caller::Worker, Some(id)).await?;
             let before: Option<Value> = latest.and_then(|latest| serde_json::from_str(&latest.document).ok());
             let document = match before {
                 Some(mut document) => {
@@ -272,7 +272,7 @@ async fn send_some(
                 None => first,
             };
             let body = document.to_string().into_bytes().into();
-            ingest::submit(service, id, ingest::Document { body, is_gzip: false }).await.map(drop)
+            ingest::submit(&service.fleet, id, ingest::Document { body, is_gzip: false }).await.map(drop)
         }
     };
     let dice = |member: &Member| Dice::new(mix(load.seed ^ mix(member.number) ^ now.0.cast_unsigned()));
@@ -302,7 +302,7 @@ fn next_document(phase: Phase, at: Ts, dice: &Dice) -> Ts {
 
 /// Pushes the alerts that have begun or ended since then. Each is pushed with its end, so nothing has to repeat it.
 async fn send_alerts(service: &Alerts, load: &Load, members: &[Member], since: Ts) -> Result<u64> {
-    let now = service.now();
+    let now = service.platform.now();
     let incidents = incidents::between(load, members, since, now);
     let is_news = |incident: &&Incident<'_>| incident.start >= since || incident.end <= now;
     let news: Vec<&Incident<'_>> = incidents.iter().filter(is_news).collect();

@@ -63,7 +63,7 @@ pub async fn upload(
     };
     tx.commit().await?;
     service.objects.wake();
-    logto_sync::wake(service);
+    logto_sync::wake(&service.identity);
     let settings = &service.settings;
     Ok(format!("{}{}/public/users/{user}/avatar", settings.app_url(), settings.api_base_url))
 }
@@ -77,10 +77,10 @@ async fn written_down(
     (image, etag): (Content, &str),
     staged: &images::Staged,
 ) -> Result<(Tx, UserId)> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let user = held(service, &mut tx, caller, whose).await?;
     let before = avatars::etag(&mut tx, user).await?;
-    let now = service.now();
+    let now = service.platform.now();
     let replaced = avatars::put(&mut tx, user, image, etag, now).await?;
     images::bury(service, &mut tx, replaced.as_slice()).await?;
     staged.keep(&mut tx).await?;
@@ -92,7 +92,7 @@ async fn written_down(
         after: Some(json!({"avatar": etag})),
     };
     audit::record(&mut tx, now, caller, ctx, event).await?;
-    logto_sync::picture_changed(service, &mut tx, user).await?;
+    logto_sync::picture_changed(&service.identity, &mut tx, user).await?;
     Ok((tx, user))
 }
 
@@ -105,7 +105,7 @@ pub async fn remove(service: &Directory, caller: &Caller, ctx: &RequestContext, 
     if let Whose::Of(id) = whose {
         users::authorize_change(service, caller, users::load(service, id).await?)?;
     }
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let user = held(service, &mut tx, caller, whose).await?;
     let before = avatars::etag(&mut tx, user).await?;
     if before.is_none() {
@@ -120,11 +120,11 @@ pub async fn remove(service: &Directory, caller: &Caller, ctx: &RequestContext, 
         before: before.map(|etag| json!({"avatar": etag})),
         after: None,
     };
-    audit::record(&mut tx, service.now(), caller, ctx, event).await?;
-    logto_sync::picture_changed(service, &mut tx, user).await?;
+    audit::record(&mut tx, service.platform.now(), caller, ctx, event).await?;
+    logto_sync::picture_changed(&service.identity, &mut tx, user).await?;
     tx.commit().await?;
     service.objects.wake();
-    logto_sync::wake(service);
+    logto_sync::wake(&service.identity);
     Ok(())
 }
 
@@ -158,7 +158,7 @@ pub enum ServedAvatar {
 /// # Errors
 /// 503 when it cannot be read.
 pub async fn version(service: &Directory, user: UserId) -> Result<Option<String>> {
-    Ok(avatars::etag(&service.db, user).await?)
+    Ok(avatars::etag(&service.platform.db, user).await?)
 }
 
 /// The picture of a user who is not deleted. `known`: the `If-None-Match` header.
@@ -175,19 +175,19 @@ pub async fn show(
     let missing = || Error::NotFound(ObjectKind::Avatar);
     let user = user.ok_or_else(missing)?;
     if let Some(known) = known {
-        let etag = quoted(&avatars::etag(&service.db, user).await?.ok_or_else(missing)?);
+        let etag = quoted(&avatars::etag(&service.platform.db, user).await?.ok_or_else(missing)?);
         if is_named(known, &etag) {
             return Ok(ServedAvatar::Unchanged(etag));
         }
     }
     for _ in 0..TRIES {
-        let (image, etag) = avatars::image(&service.db, user).await?.ok_or_else(missing)?;
+        let (image, etag) = avatars::image(&service.platform.db, user).await?.ok_or_else(missing)?;
         let object = match image {
             Content::Bytes(image) => return Ok(ServedAvatar::Image(image.into(), quoted(&etag))),
             Content::Object(object) => object,
         };
         let again = async {
-            Ok(match avatars::image(&service.db, user).await? {
+            Ok(match avatars::image(&service.platform.db, user).await? {
                 Some((Content::Object(object), _)) => Some(object),
                 _ => None,
             })

@@ -235,7 +235,7 @@ pub async fn export<S: Source>(
     source: S,
 ) -> Result<File> {
     let admission = service.exports.admit(caller).await?;
-    let name = format!("{}_export_{}.{}", kind.plural, stamp(service.now()), format.extension());
+    let name = format!("{}_export_{}.{}", kind.plural, stamp(service.platform.now()), format.extension());
     let content = match format {
         Format::Csv => portions::content(admission, source).await?,
         Format::Pdf => Content::Whole(report(service, caller, kind, filters, admission, source).await?),
@@ -259,8 +259,13 @@ async fn report<S: Source>(
         Err(e) => return Err(e.into()),
     };
     let by = caller.identity().map(|i| (i.name.clone(), i.email.clone())).unwrap_or_default();
-    let cover =
-        Cover { noun: kind.noun, generated: service.now(), total: rows.len(), filters, exported_by: by };
+    let cover = Cover {
+        noun: kind.noun,
+        generated: service.platform.now(),
+        total: rows.len(),
+        filters,
+        exported_by: by,
+    };
     let made = tokio::task::spawn_blocking(move || {
         let faces = Faces::load().map(|faces| faces.with(fonts::Installed));
         let made = faces.and_then(|faces| source.report(&faces, &cover, rows));

@@ -67,11 +67,11 @@ impl Source for Family {
     async fn read(&self, step: Step) -> Stored<WalkStep<Line>> {
         let logto = self.service.settings.identity.logto().map(|logto| logto.issuer.url.as_str());
         let extra = Extra { custom_data: self.custom_data, logto };
-        stored::export::export(&self.service.db, self.selected(), self.order, extra, &step).await
+        stored::export::export(&self.service.platform.db, self.selected(), self.order, extra, &step).await
     }
 
     async fn count(&self) -> Stored<u64> {
-        stored::list::count(&self.service.db, self.selected()).await
+        stored::list::count(&self.service.platform.db, self.selected()).await
     }
 
     fn table(&self, lines: Vec<Line>, has_header: bool) -> Written {
@@ -130,11 +130,12 @@ impl Source for Users {
     type Line = store_users::export::Line;
 
     async fn read(&self, step: Step) -> Stored<WalkStep<Self::Line>> {
-        store_users::export::export(&self.service.db, &self.scope, &self.filter, self.order, &step).await
+        store_users::export::export(&self.service.platform.db, &self.scope, &self.filter, self.order, &step)
+            .await
     }
 
     async fn count(&self) -> Stored<u64> {
-        store_users::list::count(&self.service.db, &self.scope, &self.filter).await
+        store_users::list::count(&self.service.platform.db, &self.scope, &self.filter).await
     }
 
     fn table(&self, lines: Vec<Self::Line>, has_header: bool) -> Written {
@@ -149,7 +150,7 @@ impl Source for Users {
 impl Users {
     fn user(&self, line: store_users::export::Line) -> files::users::Row {
         // A role that has left the catalogue is not listed (spec: users#user-roles).
-        let known = line.role_ids.iter().filter_map(|id| self.service.catalogue.user_role(id));
+        let known = line.role_ids.iter().filter_map(|id| self.service.platform.catalogue.user_role(id));
         files::users::Row {
             roles: known.map(|role| role.name.clone()).collect(),
             username: line.username,

@@ -80,7 +80,7 @@ pub(crate) enum Owner {
 impl Owner {
     /// A key that nothing else ever has.
     fn key(self, service: &Directory, sha256: &str) -> String {
-        let fresh: uuid::Uuid = service.fresh();
+        let fresh: uuid::Uuid = service.platform.fresh();
         match self {
             Owner::Organization(id) => format!("{REBRANDING}{id}/{sha256}-{fresh}"),
             Owner::User(id) => format!("{AVATARS}{id}/{sha256}-{fresh}"),
@@ -154,9 +154,9 @@ async fn write(service: &Directory, owner: Owner, images: Vec<(&str, &mut Conten
         keys.push(key.clone());
         objects.push((key, bytes));
     }
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
-    stored::intend(&mut tx, &keys, now.plus(ABANDONED), now, || service.fresh()).await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
+    stored::intend(&mut tx, &keys, now.plus(ABANDONED), now, || service.platform.fresh()).await?;
     tx.commit().await?;
     let staged = Staged { keys };
     let longest = service.settings.assets.image_write;
@@ -193,10 +193,10 @@ impl Staged {
         if self.keys.is_empty() {
             return;
         }
-        let now = service.now();
+        let now = service.platform.now();
         let sooner = async {
-            let mut tx = service.db.begin().await?;
-            stored::intend(&mut tx, &self.keys, now, now, || service.fresh()).await?;
+            let mut tx = service.platform.db.begin().await?;
+            stored::intend(&mut tx, &self.keys, now, now, || service.platform.fresh()).await?;
             tx.commit().await
         };
         match sooner.await {
@@ -209,7 +209,7 @@ impl Staged {
 /// Enqueues the deletion of objects in the transaction that removes the last reference. Wake the worker after its
 /// commit.
 pub(crate) async fn bury(service: &Directory, tx: &mut Tx, keys: &[String]) -> Result<()> {
-    Ok(backups::bury(tx, keys, service.now(), || service.fresh()).await?)
+    Ok(backups::bury(tx, keys, service.platform.now(), || service.platform.fresh()).await?)
 }
 
 /// The state of an object.
@@ -274,7 +274,7 @@ pub(crate) async fn of_object(
 /// The storage, or an error if none is configured: an object of a bucket is not gone just because the bucket is no
 /// longer configured.
 pub(crate) async fn delete_unlisted(service: &Directory, key: &str) -> Result<()> {
-    if stored::refers(&service.db, key).await? {
+    if stored::refers(&service.platform.db, key).await? {
         return Ok(());
     }
     bucket(service)?.delete(key).await.map_err(fault)
@@ -295,7 +295,7 @@ pub async fn complaints(service: &Directory) -> Result<Vec<String>> {
         if let Err(why) = looked {
             complaints.push(format!("the bucket (assets.bucket) cannot be used now: {why}"));
         }
-    } else if stored::any_in_objects(&service.db).await? {
+    } else if stored::any_in_objects(&service.platform.db).await? {
         complaints.push(
             "images are in a bucket and assets.bucket is not set: they cannot be shown or deleted".to_owned(),
         );

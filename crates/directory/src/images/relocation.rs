@@ -29,7 +29,7 @@ const fn other(home: ImageHome) -> ImageHome {
 
 /// Number of images that are not in the configured place.
 pub async fn left_to_move(service: &Directory) -> Result<u64> {
-    Ok(stored::count(&service.db, other(service.settings.assets.images)).await?)
+    Ok(stored::count(&service.platform.db, other(service.settings.assets.images)).await?)
 }
 
 /// Moves every image to the configured place, in the order of their owners, and after each batch calls `each` with the
@@ -43,7 +43,7 @@ pub async fn move_all(service: &Directory, mut each: impl FnMut(u64)) -> Result<
     let home = service.settings.assets.images;
     let (mut moved, mut after) = (Moved::default(), None);
     loop {
-        let batch = stored::batch(&service.db, other(home), after.as_ref(), BATCH).await?;
+        let batch = stored::batch(&service.platform.db, other(home), after.as_ref(), BATCH).await?;
         let Some(last) = batch.last() else { break };
         after = Some(last.which.clone());
         for image in &batch {
@@ -82,7 +82,7 @@ fn name(image: &Image) -> String {
 }
 
 async fn into_bucket(service: &Directory, image: &Image) -> Result<Done> {
-    let Some(bytes) = stored::bytes(&service.db, image).await? else { return Ok(Done::Changed) };
+    let Some(bytes) = stored::bytes(&service.platform.db, image).await? else { return Ok(Done::Changed) };
     if !is(&bytes, &image.sha256) {
         return Ok(Done::Unreadable);
     }
@@ -94,7 +94,7 @@ async fn into_bucket(service: &Directory, image: &Image) -> Result<Done> {
     let mut content = Content::Bytes(bytes);
     let staged = write(service, owner, vec![(&image.sha256, &mut content)]).await?;
     let listed = async {
-        let mut tx = service.db.begin().await?;
+        let mut tx = service.platform.db.begin().await?;
         if !stored::relocate(&mut tx, image, content).await? {
             return Ok(None);
         }
@@ -123,7 +123,7 @@ async fn into_database(service: &Directory, image: &Image) -> Result<Done> {
         return Ok(Done::Unreadable);
     };
     let size = bytes.len();
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     if !stored::relocate(&mut tx, image, Content::Bytes(bytes.to_vec())).await? {
         return Ok(Done::Changed);
     }

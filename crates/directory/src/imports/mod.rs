@@ -199,7 +199,8 @@ pub async fn validate(
         let packed = zstd::bulk::compress(&file, 1).map_err(Error::internal)?;
         Ok((rows, packed, file.len()))
     };
-    let (rows, packed, size) = service.tasks.spawn_blocking(read).await.map_err(Error::internal)??;
+    let (rows, packed, size) =
+        service.platform.tasks.spawn_blocking(read).await.map_err(Error::internal)??;
     let examined = examine(service, caller, kind, &rows, &Resolutions::new()).await?;
     let import_id = session::save(service, caller, kind, packed, size).await?;
     Ok(Preview { import_id, rows: examined.into_iter().map(|e| e.row).collect() })

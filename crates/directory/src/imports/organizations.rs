@@ -186,7 +186,7 @@ async fn holders(
     let is_customer = family == OrgType::Customer;
     let parent: Option<OrgId> = caller.org().map(|o| o.id).filter(|_| is_customer);
     let scope = scope_for(caller, permission);
-    let found = lookup::holders_of_vats(&service.db, &scope, family, parent, keys).await?;
+    let found = lookup::holders_of_vats(&service.platform.db, &scope, family, parent, keys).await?;
     let mut holders: HashMap<String, VatHolder> = HashMap::new();
     for holder in found.into_iter().filter(|holder| !(is_customer && holder.is_deleted)) {
         let known = holders.get(&holder.key);

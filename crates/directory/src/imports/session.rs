@@ -24,15 +24,15 @@ pub(super) async fn save(
 ) -> Result<Uuid> {
     let user_id = caller.user_id().ok_or_else(|| Error::internal("an import without a user"))?;
     let session = ImportSession {
-        id: service.fresh(),
+        id: service.platform.fresh(),
         user_id,
         family: kind.word().to_owned(),
         content: packed,
         size: i64::try_from(size).map_err(Error::internal)?,
-        created_at: service.now(),
+        created_at: service.platform.now(),
     };
     let id = session.id;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     imports::insert(&mut tx, session, WAITING).await?;
     tx.commit().await?;
     Ok(id)
@@ -47,9 +47,9 @@ pub(super) async fn claim(
 ) -> Result<ImportSession> {
     let lost = || Error::bad_request("import session not found or expired. please re-validate the CSV file");
     let id = id.parse::<uuid::fmt::Hyphenated>().map_err(|_| lost())?.into_uuid();
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let found = imports::lock(&mut tx, id).await?;
-    let oldest = service.now().minus(LIFETIME);
+    let oldest = service.platform.now().minus(LIFETIME);
     let session = found.filter(|session| session.created_at > oldest).ok_or_else(lost)?;
     if caller.user_id() != Some(session.user_id) {
         return Err(Error::forbidden("this import session belongs to another user"));
@@ -73,13 +73,13 @@ pub(super) async fn rows(
         let file = zstd::bulk::decompress(&session.content, size).map_err(Error::internal)?;
         csv::read(&file, kind.columns())
     };
-    service.tasks.spawn_blocking(read).await.map_err(Error::internal)?
+    service.platform.tasks.spawn_blocking(read).await.map_err(Error::internal)?
 }
 
 /// Removes files that can no longer be confirmed; returns how many.
 pub async fn purge_expired(service: &Directory) -> Result<u64> {
-    let mut tx = service.db.begin_relaxed().await?;
-    let purged = imports::purge(&mut tx, service.now().minus(LIFETIME)).await?;
+    let mut tx = service.platform.db.begin_relaxed().await?;
+    let purged = imports::purge(&mut tx, service.platform.now().minus(LIFETIME)).await?;
     tx.commit().await?;
     Ok(purged)
 }

@@ -87,7 +87,7 @@ pub(super) async fn examine(
         let company = row.company(&known, chosen);
         let mut errors = row.errors.clone();
         errors.extend(emails.duplicate(index, &row.email_key, EMAIL, row.email));
-        if service.logto.is_some() {
+        if service.identity.logto.is_some() {
             errors.extend(phones.duplicate(index, &row.phone_key, PHONE, row.phone));
         }
         let present = known.users.get(&row.email_key).filter(|placed| !placed.standing.deleted);
@@ -122,7 +122,7 @@ impl ExistingData {
         [emails, phones, companies]: [&FirstSeen<'_>; 3],
         resolutions: &Resolutions,
     ) -> Result<ExistingData> {
-        let db = &service.db;
+        let db = &service.platform.db;
         let emails = emails.values();
         let mut named: HashMap<String, Vec<Named>> = HashMap::new();
         for found in organizations::by_names(db, scope, &companies.values(), CANDIDATES).await? {
@@ -138,7 +138,7 @@ impl ExistingData {
             users: users.into_iter().map(|placed| (Email::key_of(&placed.user.email), placed)).collect(),
             deleted: lookup::deleted_emails(db, scope, &emails).await?.into_iter().collect(),
             // Without that provider, numbers are shared.
-            phones: match service.logto {
+            phones: match service.identity.logto {
                 Some(_) => lookup::holders_of_phones(db, scope, &phones.values()).await?,
                 None => HashMap::new(),
             },
@@ -217,7 +217,7 @@ impl<'a> Cells<'a> {
             && (known.deleted.contains(&self.email_key) || known.users.contains_key(&self.email_key));
         // The caller's own user, or one with more rights: the decision of PUT.
         let is_out_of_hand = present.is_some_and(|placed| {
-            !decide(caller, Action::Update, &judged_user(service, placed)).is_allowed()
+            !decide(caller, Action::Update, &judged_user(&service.identity, placed)).is_allowed()
         });
         let other = known.phones.get(&self.phone_key);
         let other = other.filter(|holder| Some(holder.id) != present.map(|placed| placed.user.id));
@@ -236,12 +236,13 @@ impl<'a> Cells<'a> {
         if self.role_ids.is_empty() {
             return None;
         }
-        let refusal = may_grant(caller, &service.catalogue, &self.role_ids, org_type).err()?;
+        let refusal = may_grant(caller, &service.platform.catalogue, &self.role_ids, org_type).err()?;
         let role = match refusal {
             Refusal::Ungrantable(gap) => gap.role_id,
             _ => None,
         };
-        let name = role.and_then(|id| service.catalogue.user_role(&id)).map(|role| role.name.clone());
+        let name =
+            role.and_then(|id| service.platform.catalogue.user_role(&id)).map(|role| role.name.clone());
         Some(Issue::new(ROLES, "insufficient_privileges").with_values(name.into_iter().collect()))
     }
 
@@ -282,7 +283,7 @@ fn named_roles(service: &Directory, cell: &str) -> Result<Vec<String>, Issue> {
     let (mut keys, mut unknown) = (Vec::new(), Vec::new());
     for name in cell.split(';').map(str::trim).filter(|name| !name.is_empty()) {
         let is_named = |role: &&bailiwick_policy::UserRole| fold(&role.name) == fold(name);
-        match service.catalogue.user_roles().iter().find(is_named) {
+        match service.platform.catalogue.user_roles().iter().find(is_named) {
             Some(role) if keys.contains(&role.key) => {}
             Some(role) => keys.push(role.key.clone()),
             None => unknown.push(name.to_owned()),

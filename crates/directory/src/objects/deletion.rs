@@ -34,10 +34,12 @@ pub fn start_worker(service: &Directory) {
         return;
     }
     let worker = service.clone();
-    service.tasks.spawn(async move {
+    service.platform.tasks.spawn(async move {
         let step = || work_off(&worker);
         let hint = Some(&worker.objects.arrived);
-        Worker { name: DELETION, failure: jobs::FAILURE, poll: POLL, hint, step }.run(&worker.stop).await;
+        Worker { name: DELETION, failure: jobs::FAILURE, poll: POLL, hint, step }
+            .run(&worker.platform.stop)
+            .await;
     });
 }
 
@@ -49,12 +51,12 @@ pub async fn run_until_idle(service: &Directory) -> Result<u64> {
 /// Leases once and processes the leased jobs.
 async fn work_off(service: &Directory) -> Result<u64> {
     let _turn = service.objects.turn.lock().await;
-    let now = service.now();
-    let leased = leased_jobs::claim(&service.db, DELETION, now, now.plus(LEASE), CLAIMS).await?;
+    let now = service.platform.now();
+    let leased = leased_jobs::claim(&service.platform.db, DELETION, now, now.plus(LEASE), CLAIMS).await?;
     for job in &leased {
         let outcome = delete(service, job).instrument(jobs::span(DELETION)).await;
-        let now = service.now();
-        let mut tx = service.db.begin_relaxed().await?;
+        let now = service.platform.now();
+        let mut tx = service.platform.db.begin_relaxed().await?;
         match outcome {
             Ok(()) => {
                 leased_jobs::finish(&mut tx, job).await?;
@@ -88,7 +90,7 @@ async fn delete(service: &Directory, job: &Job) -> Result<()> {
 /// # Errors
 /// 502, 504 or 503 of the storage.
 pub async fn delete_unlisted_backup(service: &Directory, key: &str) -> Result<bool> {
-    if backups::by_object(&service.db, key).await?.is_some() {
+    if backups::by_object(&service.platform.db, key).await?.is_some() {
         return Ok(false);
     }
     service.objects.store()?.delete(key).await.map_err(super::fault)?;

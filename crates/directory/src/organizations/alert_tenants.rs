@@ -21,7 +21,7 @@ pub async fn queue_removal(service: &Directory, tx: &mut Tx, top: OrgId, org_typ
 
 async fn put(service: &Directory, tx: &mut Tx, top: OrgId, org_type: OrgType, is_gone: bool) -> Result<()> {
     if service.settings.alerting.router.is_provisioned() {
-        alert_tenants::queue(tx, Whose::Below(top, org_type), is_gone, service.now()).await?;
+        alert_tenants::queue(tx, Whose::Below(top, org_type), is_gone, service.platform.now()).await?;
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ async fn attribute(
     let parent = match named.filter(|n| !n.is_empty() && family != OrgType::Distributor) {
         None => Parent::Own,
         Some(named) => Parent::Named(match named.parse::<OrgId>() {
-            Ok(id) => organizations::node(&service.db, id).await?,
+            Ok(id) => organizations::node(&service.platform.db, id).await?,
             Err(_) => None,
         }),
     };
@@ -56,13 +56,13 @@ fn checked(
         creator.on_behalf_of = true;
     }
     Ok(NewOrganization {
-        id: service.fresh(),
+        id: service.platform.fresh(),
         org_type: family,
         details,
         vat,
         custom_data,
         created_by,
-        at: service.now(),
+        at: service.platform.now(),
     })
 }
 
@@ -73,7 +73,7 @@ async fn write(
     parent: &Granted<OrgId>,
     mut new: NewOrganization,
 ) -> Result<Organization> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     if let Some(creator) = new.created_by.as_mut().filter(|c| c.on_behalf_of) {
         // The last known name, for the time after that organization was destroyed.
         let attributed = organizations::get(&mut tx, parent.id()).await?;
@@ -96,9 +96,9 @@ async fn write(
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
     let draft = EventDraft::organization(Happening::Created, new.org_type, new.id, &after.details.name);
     draft.with(serde_json::json!({"parent_id": parent.id()})).write(&mut tx, new.at).await?;
-    logto_sync::organization_created(service, &mut tx, new.id).await?;
+    logto_sync::organization_created(&service.identity, &mut tx, new.id).await?;
     let created = organizations::get(&mut tx, new.id).await?;
     tx.commit().await?;
-    logto_sync::wake(service);
+    logto_sync::wake(&service.identity);
     created.ok_or_else(|| Error::internal("a new organization cannot be read back"))
 }

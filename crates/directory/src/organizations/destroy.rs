@@ -29,11 +29,13 @@ pub async fn destroy(
     family: OrgType,
     id: Option<OrgId>,
 ) -> Result<()> {
-    let seen = authorize_change(&service.db, service, caller, ctx, Action::Destroy, (family, id)).await?.id();
-    check_fresh_sign_in(service, caller)?;
+    let seen = authorize_change(&service.platform.db, service, caller, ctx, Action::Destroy, (family, id))
+        .await?
+        .id();
+    check_fresh_sign_in(&service.identity, caller)?;
     retry_on_conflict("a destruction", || attempt(service, caller, ctx, family, seen)).await?;
     service.objects.wake();
-    logto_sync::wake(service);
+    logto_sync::wake(&service.identity);
     Ok(())
 }
 
@@ -44,7 +46,7 @@ async fn attempt(
     family: OrgType,
     id: OrgId,
 ) -> Result<(), Aborted> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     stored::hold_rows(&mut tx, id, family).await?;
     lifecycle::hold_subtree(&mut tx, id).await?.ok_or(Error::NotFound(family.into()))?;
     // The first decision may be outdated, so it is repeated on the locked rows.
@@ -52,11 +54,11 @@ async fn attempt(
     let last = organizations::get(&mut tx, id).await?.ok_or(Error::NotFound(family.into()))?;
     let mut objects = backups::objects_below(&mut tx, id, family).await?;
     objects.extend(images::take_below(&mut tx, id, family).await?);
-    backups::bury(&mut tx, &objects, service.now(), || service.fresh()).await?;
+    backups::bury(&mut tx, &objects, service.platform.now(), || service.platform.fresh()).await?;
     alert_tenants::queue_removal(service, &mut tx, id, family).await?;
-    logto_sync::organization_destroyed(service, &mut tx, id, family).await?;
-    end_impersonations_of_destroyed(&mut tx, service.now(), Destroyed::Below(id, family)).await?;
-    stored::destroy(&mut tx, &target, family, service.now()).await?;
+    logto_sync::organization_destroyed(&service.identity, &mut tx, id, family).await?;
+    end_impersonations_of_destroyed(&mut tx, service.platform.now(), Destroyed::Below(id, family)).await?;
+    stored::destroy(&mut tx, &target, family, service.platform.now()).await?;
     // Processes that have cached credentials of its systems must reload them, and find none.
     tx.bump_auth_epoch(AffectedSystems::All).await?;
     let event = audit::Event {
@@ -66,10 +68,10 @@ async fn attempt(
         before: Some(json!({ "name": last.details.name, "vat": last.vat, "parent_id": last.parent_id })),
         after: None,
     };
-    audit::record(&mut tx, service.now(), caller, ctx, event).await?;
+    audit::record(&mut tx, service.platform.now(), caller, ctx, event).await?;
     if let Some(above) = last.parent_id {
         EventDraft::organization_gone(Happening::Destroyed, &last, above)
-            .write(&mut tx, service.now())
+            .write(&mut tx, service.platform.now())
             .await?;
     }
     Ok(tx.commit().await?)

@@ -55,9 +55,9 @@ pub async fn directory(
     let order = DIRECTORY_ORDERS.parse(&query.sort_by).map(|by| (by, query.direction));
     let order = order.unwrap_or((DirectorySort::Name, SortDirection::Asc));
     let make = async {
-        let count = directory::count(&service.db, &scope, &filter);
+        let count = directory::count(&service.platform.db, &scope, &filter);
         let total = answer_cache::number(
-            service,
+            &service.platform,
             DependsOn::People,
             "directory",
             scope,
@@ -65,9 +65,9 @@ pub async fn directory(
             count,
         )
         .await?;
-        write(directory::directory(&service.db, &scope, &filter, order, query.page, total).await?)
+        write(directory::directory(&service.platform.db, &scope, &filter, order, query.page, total).await?)
     };
-    answer_cache::answer(service, DependsOn::People, "directory", scope, other, make).await
+    answer_cache::answer(&service.platform, DependsOn::People, "directory", scope, other, make).await
 }
 
 /// Organizations that may receive something, the first `most` by name, and how many there are: the caller's own and
@@ -103,11 +103,12 @@ async fn first(
     let scope = hierarchy(caller);
     let filter = DirectoryFilter { search: search.trim().to_owned(), types, ..DirectoryFilter::default() };
     let page = PageRequest { page: 1, page_size: most };
-    let count = directory::count(&service.db, &scope, &filter);
+    let count = directory::count(&service.platform.db, &scope, &filter);
     let other = answer_cache::key_text(&filter);
-    let total = answer_cache::number(service, DependsOn::People, "directory", scope, other, count).await?;
+    let total =
+        answer_cache::number(&service.platform, DependsOn::People, "directory", scope, other, count).await?;
     let order = (DirectorySort::Name, SortDirection::Asc);
-    Ok(directory::directory(&service.db, &scope, &filter, order, page, total).await?)
+    Ok(directory::directory(&service.platform.db, &scope, &filter, order, page, total).await?)
 }
 
 /// The organizations of the families that the caller may read whose name or description contains the text, by name;
@@ -132,15 +133,21 @@ pub async fn search(
     let order = (DirectorySort::Name, SortDirection::Asc);
     // Together, so that the rows are never those of an earlier number.
     let found = async {
-        let total = directory::count(&service.db, &scope, &filter).await?;
-        let found = directory::directory(&service.db, &scope, &filter, order, page, total).await?;
+        let total = directory::count(&service.platform.db, &scope, &filter).await?;
+        let found = directory::directory(&service.platform.db, &scope, &filter, order, page, total).await?;
         let rows = found.rows.into_iter().map(|e| (e.id, e.org_type, e.name, e.description));
         Ok((total, rows.collect()))
     };
     let other = answer_cache::key_text(&(&filter, page));
-    let (total, rows): (u64, Vec<(OrgId, OrgType, String, String)>) =
-        answer_cache::computed(service, DependsOn::People, "organizations/search", scope, other, found)
-            .await?;
+    let (total, rows): (u64, Vec<(OrgId, OrgType, String, String)>) = answer_cache::computed(
+        &service.platform,
+        DependsOn::People,
+        "organizations/search",
+        scope,
+        other,
+        found,
+    )
+    .await?;
     let entry = |(id, org_type, name, description)| ListedOrganization { id, org_type, name, description };
     Ok(Some(Page { rows: rows.into_iter().map(entry).collect(), total, request: page }))
 }
@@ -151,14 +158,14 @@ pub async fn names_within(
     caller: &Caller,
     ids: &[OrgId],
 ) -> Result<HashMap<OrgId, String>> {
-    Ok(directory::names(&service.db, &hierarchy(caller), ids).await?)
+    Ok(directory::names(&service.platform.db, &hierarchy(caller), ids).await?)
 }
 
 /// The name of an organization that the caller may see; none for any other one.
 pub async fn name_within(service: &Directory, caller: &Caller, id: OrgId) -> Result<Option<String>> {
-    let place = organizations::node(&service.db, id).await?;
+    let place = organizations::node(&service.platform.db, id).await?;
     if in_hierarchy(caller, place.as_ref()).is_err() {
         return Ok(None);
     }
-    Ok(organizations::get(&service.db, id).await?.map(|found| found.details.name))
+    Ok(organizations::get(&service.platform.db, id).await?.map(|found| found.details.name))
 }

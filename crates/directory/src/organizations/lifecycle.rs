@@ -125,9 +125,10 @@ pub async fn change_state(
     id: Option<OrgId>,
     to: Move,
 ) -> Result<Moved> {
-    let seen = authorize_change(&service.db, service, caller, ctx, to.action(), (family, id)).await?.id();
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let seen =
+        authorize_change(&service.platform.db, service, caller, ctx, to.action(), (family, id)).await?.id();
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     let held = lifecycle::hold_marks(&mut tx, seen).await?.ok_or(Error::NotFound(family.into()))?;
     // The decision above may be outdated, so it is repeated on the locked organization.
     let target = authorize_change(&mut tx, service, caller, ctx, to.action(), (family, id)).await?;
@@ -140,13 +141,13 @@ pub async fn change_state(
         auth::revoke_organization(&mut tx, now, (seen, family), reason).await?;
     }
     alert_tenants::queue(service, &mut tx, seen, family).await?;
-    logto_sync::organization_moved(service, &mut tx, seen).await?;
+    logto_sync::organization_moved(&service.identity, &mut tx, seen).await?;
     // From the commit on, systems below are refused, or accepted again.
     tx.bump_auth_epoch(AffectedSystems::All).await?;
     let after = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.into()))?;
     record(&mut tx, now, caller, ctx, to, [&before, &after]).await?;
     tx.commit().await?;
-    logto_sync::wake(service);
+    logto_sync::wake(&service.identity);
     Ok(Moved { organization: shown(service, caller, after).await?, affected })
 }
 

@@ -109,11 +109,13 @@ pub async fn list(
         let (scope, filter, order) = prepare(service, caller, family, &query).await?;
         let total = total(service, family, scope, &filter).await?;
         let selected = Selected { family, scope: &scope, filter: &filter };
-        let page = organizations::list::page_of(&service.db, selected, order, query.page, total).await?;
+        let page =
+            organizations::list::page_of(&service.platform.db, selected, order, query.page, total).await?;
         let Page { rows, total, request } = page;
         write(Page { rows: listed(service, family, &scope, rows).await?, total, request })
     };
-    answer_cache::answer(service, DependsOn::Figures, "list of organizations", scope, other, make).await
+    answer_cache::answer(&service.platform, DependsOn::Figures, "list of organizations", scope, other, make)
+        .await
 }
 
 /// The same list by cursors; an empty one begins the walk (spec: conventions#cursors).
@@ -129,13 +131,15 @@ pub async fn walk(
 ) -> Result<CursorPage<Listed>> {
     let (scope, filter, order) = prepare(service, caller, family, &query).await?;
     let page_size = query.page.page_size;
-    let walk = Walk::open(service, &answer_cache::key_text(&(family, query.without_page())), cursor)?;
+    let walk =
+        Walk::open(&service.platform, &answer_cache::key_text(&(family, query.without_page())), cursor)?;
     let total = match walk.total() {
         Some(total) => total,
         None => total(service, family, scope, &filter).await?,
     };
     let selected = Selected { family, scope: &scope, filter: &filter };
-    let found = organizations::list::walk(&service.db, selected, order, &walk.step(page_size)).await?;
+    let found =
+        organizations::list::walk(&service.platform.db, selected, order, &walk.step(page_size)).await?;
     let rows = listed(service, family, &scope, found.rows).await?;
     walk.page(Found { rows, next: found.next }, total, page_size)
 }
@@ -147,8 +151,8 @@ async fn listed(
     scope: &Scope,
     rows: Vec<Organization>,
 ) -> Result<Vec<Listed>> {
-    let mut stats = organizations::stats_of(&service.db, family, rows.iter().map(|o| o.id)).await?;
-    let mut marks = logto_sync::marks_of_organizations(service, rows.iter().map(|o| o.id)).await?;
+    let mut stats = organizations::stats_of(&service.platform.db, family, rows.iter().map(|o| o.id)).await?;
+    let mut marks = logto_sync::marks_of_organizations(&service.identity, rows.iter().map(|o| o.id)).await?;
     let row = |organization: Organization| Listed {
         counts: stats.remove(&organization.id).unwrap_or_default().into(),
         organization: Organization {
@@ -166,9 +170,9 @@ pub(super) async fn total(
     scope: Scope,
     filter: &Filter,
 ) -> Result<u64> {
-    let count = organizations::list::count(&service.db, Selected { family, scope: &scope, filter });
+    let count = organizations::list::count(&service.platform.db, Selected { family, scope: &scope, filter });
     answer_cache::number(
-        service,
+        &service.platform,
         DependsOn::People,
         "organizations",
         scope,
@@ -216,7 +220,7 @@ async fn within(
     if !sent.include_hierarchy {
         return Ok(Some(ids.map(Within::Parent).collect()));
     }
-    let places = organizations::places(&service.db, ids).await?;
+    let places = organizations::places(&service.platform.db, ids).await?;
     let reached = places.iter().filter(|p| scope.contains(&p.path));
     Ok(Some(reached.map(|p| Within::Below(p.path.id, p.org_type)).collect()))
 }

@@ -100,15 +100,15 @@ pub async fn get(
     family: OrgType,
     id: Option<OrgId>,
 ) -> Result<Organization> {
-    let granted = authorize(&service.db, caller, Action::Read, family, id).await?;
-    let found = organizations::get(&service.db, granted.id()).await?;
+    let granted = authorize(&service.platform.db, caller, Action::Read, family, id).await?;
+    let found = organizations::get(&service.platform.db, granted.id()).await?;
     shown(service, caller, found.ok_or(Error::NotFound(family.into()))?).await
 }
 
 /// An organization as this caller sees it.
 async fn shown(service: &Directory, caller: &Caller, organization: Organization) -> Result<Organization> {
     let organization = seen_from(&hierarchy(caller), organization);
-    logto_sync::marked(service, organization).await
+    logto_sync::marked(&service.identity, organization).await
 }
 
 /// An organization as readers of the scope see it: who created or promoted it may belong to another branch.
@@ -133,7 +133,7 @@ async fn authorize_change(
     let granted = authorize(on.reborrow(), caller, action, family, id).await?;
     if !ctx.is_unconditional() {
         let found = organizations::get(on, granted.id()).await?;
-        ctx.check_conditions(service, &found.ok_or(Error::NotFound(family.into()))?)?;
+        ctx.check_conditions(&service.platform, &found.ok_or(Error::NotFound(family.into()))?)?;
     }
     Ok(granted)
 }

@@ -47,7 +47,9 @@ pub async fn promote(
     ctx: &RequestContext,
     id: Option<OrgId>,
 ) -> Result<Promotion> {
-    let seen = authorize_change(&service.db, service, caller, ctx, Action::Promote, (FAMILY, id)).await?.id();
+    let seen = authorize_change(&service.platform.db, service, caller, ctx, Action::Promote, (FAMILY, id))
+        .await?
+        .id();
     let done = retry_on_conflict("a promotion", || attempt(service, caller, ctx, seen)).await?;
     Ok(Promotion { organization: shown(service, caller, done.organization).await?, ..done })
 }
@@ -59,8 +61,8 @@ async fn attempt(
     seen: OrgId,
 ) -> Result<Promotion, Aborted> {
     let missing = || Error::NotFound(FAMILY.into());
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     // Moves of users and requests of systems lock their own rows first, so this must too.
     hold_rows(&mut tx, seen, FAMILY).await?;
     let held = lifecycle::hold_subtree(&mut tx, seen).await?.ok_or_else(missing)?;
@@ -89,10 +91,10 @@ async fn attempt(
     })?;
     // It is a distributor by now.
     alert_tenants::queue(service, &mut tx, seen, OrgType::Distributor).await?;
-    logto_sync::organization_promoted(service, &mut tx, seen).await?;
+    logto_sync::organization_promoted(&service.identity, &mut tx, seen).await?;
     disable_subscriptions(&mut tx, &target, now, caller, ctx).await?;
     tx.bump_auth_epoch(AffectedSystems::All).await?;
-    end_of_changed(service, &mut tx, now, Changed::Promoted(seen)).await?;
+    end_of_changed(&service.identity, &mut tx, now, Changed::Promoted(seen)).await?;
     let event = audit::Event {
         action: AuditAction::ResellerPromote,
         object_type: FAMILY.as_str(),
@@ -109,7 +111,7 @@ async fn attempt(
         .write(&mut tx, now)
         .await?;
     tx.commit().await?;
-    logto_sync::wake(service);
+    logto_sync::wake(&service.identity);
     Ok(Promotion { organization, detached_from, parent: owner, numbers })
 }
 

@@ -46,7 +46,7 @@ pub async fn find(
 ) -> Result<LocatedOrganization> {
     let missing = || Error::NotFound(ObjectKind::Organization);
     let id = id.ok_or_else(missing)?;
-    let place = organizations::node(&service.db, id).await?.ok_or_else(missing)?;
+    let place = organizations::node(&service.platform.db, id).await?.ok_or_else(missing)?;
     let is_hidden = place.standing.deleted && !action.reaches_deleted();
     // The owner organization is in no family, and only resellers can be promoted.
     let applies = resource_of(place.org_type).is_some_and(|resource| action.needs(resource).is_some());
@@ -54,7 +54,7 @@ pub async fn find(
         return Err(missing());
     }
     decide(caller, action, &OrgTarget { family: place.org_type, place }).granted()?;
-    let organization = organizations::get(&service.db, id).await?.ok_or_else(missing)?;
+    let organization = organizations::get(&service.platform.db, id).await?.ok_or_else(missing)?;
     Ok(LocatedOrganization { organization: shown(service, caller, organization).await?, place })
 }
 
@@ -64,14 +64,14 @@ pub async fn above(service: &Directory, caller: &Caller, place: &OrgNode) -> Res
     let mut ids = vec![path.p2, path.p3];
     ids.dedup();
     ids.retain(|id| *id != path.id);
-    let places = organizations::places(&service.db, ids.iter().copied()).await?;
+    let places = organizations::places(&service.platform.db, ids.iter().copied()).await?;
     let mut names = Vec::new();
     for id in ids {
         let place = places.iter().find(|place| place.path.id == id);
         if in_hierarchy(caller, place).is_err() || place.is_some_and(|p| p.org_type == OrgType::Owner) {
             continue;
         }
-        if let Some(found) = organizations::get(&service.db, id).await? {
+        if let Some(found) = organizations::get(&service.platform.db, id).await? {
             names.push(OrgRef { id, name: found.details.name, org_type: found.org_type });
         }
     }
@@ -88,7 +88,7 @@ pub async fn page(
     let (scope, filter, order) = prepare(service, caller, family, query).await?;
     let total = total(service, family, scope, &filter).await?;
     let selected = Selected { family, scope: &scope, filter: &filter };
-    let page = page_of(&service.db, selected, order, query.page, total).await?;
+    let page = page_of(&service.platform.db, selected, order, query.page, total).await?;
     let ids = page.rows.iter().map(|o| o.id).collect();
     let mut stats = numbers(service, family, ids).await?;
     Ok(page.map(|organization| Listed {
@@ -105,12 +105,12 @@ pub async fn numbers(service: &Directory, family: OrgType, ids: Vec<OrgId>) -> R
     }
     let other = answer_cache::key_text(&(family, &ids));
     let make = async {
-        let found = organizations::stats_of(&service.db, family, ids).await?;
+        let found = organizations::stats_of(&service.platform.db, family, ids).await?;
         Ok(found.into_iter().map(|(id, stats)| (id, kept(stats))).collect::<Vec<_>>())
     };
     // The same for every caller who may see the organizations.
     let found: Vec<(OrgId, [u64; 8])> = answer_cache::computed(
-        service,
+        &service.platform,
         DependsOn::Figures,
         "numbers of organizations",
         Scope::Everything,
@@ -157,5 +157,5 @@ pub async fn extent(
     id: Option<OrgId>,
 ) -> Result<Extent> {
     let place = find(service, caller, action, id).await?.place;
-    Ok(destroy::extent(&service.db, place.path.id, place.org_type).await?)
+    Ok(destroy::extent(&service.platform.db, place.path.id, place.org_type).await?)
 }

@@ -39,7 +39,7 @@ impl From<Requirement> for OwnRequirement {
 }
 
 fn check_on(service: &Directory) -> Result<()> {
-    if identity_factors::is_on(service) {
+    if identity_factors::is_on(&service.identity) {
         Ok(())
     } else {
         Err(Error::forbidden("second factors are not available"))
@@ -55,10 +55,10 @@ pub async fn second_factor_policy(
     caller: &Caller,
     id: Option<OrgId>,
 ) -> Result<SecondFactorPolicy> {
-    let id = in_reach(&service.db, caller, Action::Read, id).await?.id();
+    let id = in_reach(&service.platform.db, caller, Action::Read, id).await?.id();
     check_on(service)?;
-    let own = factors::requirement(&service.db, id).await?;
-    let is_required_above = factors::is_required_above(&service.db, id).await?;
+    let own = factors::requirement(&service.platform.db, id).await?;
+    let is_required_above = factors::is_required_above(&service.platform.db, id).await?;
     let may_change = own.is_none_or(|own| may_relax(caller, own.set_by)) && !caller.is_read_only();
     Ok(SecondFactorPolicy { own: own.map(OwnRequirement::from), is_required_above, may_change })
 }
@@ -75,7 +75,7 @@ pub async fn require_second_factor(
     id: Option<OrgId>,
     body: impl FnOnce() -> Result<Option<bool>>,
 ) -> Result<SecondFactorPolicy> {
-    in_reach(&service.db, caller, Action::Update, id).await?;
+    in_reach(&service.platform.db, caller, Action::Update, id).await?;
     check_on(service)?;
     let mut fields = Fields::new();
     let wanted = body()?;
@@ -84,12 +84,12 @@ pub async fn require_second_factor(
     }
     fields.finish()?;
     let wanted = wanted.unwrap_or_default();
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     if let Some(id) = id {
         organizations::lock(&mut tx, id).await?;
     }
     let id = in_reach(&mut tx, caller, Action::Update, id).await?.id();
-    let (own, now) = (factors::requirement(&mut tx, id).await?, service.now());
+    let (own, now) = (factors::requirement(&mut tx, id).await?, service.platform.now());
     let may_change = own.is_none_or(|own| may_relax(caller, own.set_by));
     if !wanted && !may_change {
         return Err(Error::forbidden(

@@ -23,14 +23,14 @@ pub async fn stats(
     id: Option<OrgId>,
     write: impl FnOnce(Stats) -> Result<Bytes>,
 ) -> Result<CachedAnswer> {
-    let id = authorize(&service.db, caller, Action::Read, family, id).await?.id();
+    let id = authorize(&service.platform.db, caller, Action::Read, family, id).await?.id();
     let make = async {
-        let mut found = organizations::stats_of(&service.db, family, [id]).await?;
+        let mut found = organizations::stats_of(&service.platform.db, family, [id]).await?;
         write(found.remove(&id).unwrap_or_default())
     };
     // The same for every caller who may see the organization.
     answer_cache::answer(
-        service,
+        &service.platform,
         DependsOn::Figures,
         "stats",
         Scope::Everything,
@@ -57,13 +57,14 @@ pub async fn trend(
     write: impl FnOnce(Trend) -> Result<Bytes>,
 ) -> Result<CachedAnswer> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
-    let window = Window::parse(service.now(), period)?;
+    let window = Window::parse(service.platform.now(), period)?;
     let other = format!("{} {}", family.as_str(), window.key());
     let make = async {
-        let changes = stats::changes(&service.db, family, &scope, window.since()?).await?;
+        let changes = stats::changes(&service.platform.db, family, &scope, window.since()?).await?;
         write(window.fill(&changes.by_day, changes.total)?)
     };
-    answer_cache::answer(service, DependsOn::People, "trend of organizations", scope, other, make).await
+    answer_cache::answer(&service.platform, DependsOn::People, "trend of organizations", scope, other, make)
+        .await
 }
 
 /// The same as numbers.
@@ -74,13 +75,21 @@ pub async fn growth(
     period: Option<&str>,
 ) -> Result<Trend> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
-    let window = Window::parse(service.now(), period)?;
+    let window = Window::parse(service.platform.now(), period)?;
     let other = format!("{} {}", family.as_str(), window.key());
     let make = async {
-        let changes = stats::changes(&service.db, family, &scope, window.since()?).await?;
+        let changes = stats::changes(&service.platform.db, family, &scope, window.since()?).await?;
         window.fill(&changes.by_day, changes.total)
     };
-    answer_cache::computed(service, DependsOn::People, "growth of organizations", scope, other, make).await
+    answer_cache::computed(
+        &service.platform,
+        DependsOn::People,
+        "growth of organizations",
+        scope,
+        other,
+        make,
+    )
+    .await
 }
 
 /// How many organizations of the family that the caller sees are suspended.
@@ -99,9 +108,10 @@ pub async fn choices(
     write: impl FnOnce(Vec<CreatorChoice>) -> Result<Bytes>,
 ) -> Result<CachedAnswer> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
-    let make = async { write(by_name(creators::creators(&service.db, Of::Family(family), &scope).await?)) };
+    let make =
+        async { write(by_name(creators::creators(&service.platform.db, Of::Family(family), &scope).await?)) };
     answer_cache::answer(
-        service,
+        &service.platform,
         DependsOn::People,
         "filters of organizations",
         scope,
@@ -132,5 +142,5 @@ pub async fn vat_exists(
     if !is_above || key.is_empty() || key.contains('\0') {
         return Ok(false);
     }
-    Ok(stats::vat_in_use(&service.db, family, &hierarchy(caller), &key, except).await?)
+    Ok(stats::vat_in_use(&service.platform.db, family, &hierarchy(caller), &key, except).await?)
 }

@@ -55,7 +55,7 @@ pub async fn tree(service: &Directory, caller: &Caller, open: &[OrgId]) -> Resul
     let mut parents = vec![root];
     // It reads only branches of organizations that it shows, so it never reaches those beside the caller's own.
     for _ in 0..LEVELS {
-        let found = children(&service.db, &parents, &families, BRANCH + 1).await?;
+        let found = children(&service.platform.db, &parents, &families, BRANCH + 1).await?;
         for parent in parents {
             by_parent.insert(parent, Vec::new());
         }

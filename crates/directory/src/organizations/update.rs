@@ -25,9 +25,9 @@ pub async fn update(
     id: Option<OrgId>,
     body: impl FnOnce() -> Result<OrganizationBody>,
 ) -> Result<Organization> {
-    authorize_change(&service.db, service, caller, ctx, Action::Update, (family, id)).await?;
+    authorize_change(&service.platform.db, service, caller, ctx, Action::Update, (family, id)).await?;
     let body = body()?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let held = match id {
         Some(id) => organizations::lock(&mut tx, id).await?,
         None => None,
@@ -55,9 +55,9 @@ pub async fn update(
     let draft = EventDraft::organization(Happening::Updated, family, target.id(), &after.details.name);
     draft.with_changes(&audited(&before), &audited(&after)).write(&mut tx, change.at).await?;
     let updated = organizations::get(&mut tx, target.id()).await?;
-    logto_sync::organization_changed(service, &mut tx, target.id()).await?;
+    logto_sync::organization_changed(&service.identity, &mut tx, target.id()).await?;
     tx.commit().await?;
-    logto_sync::wake(service);
+    logto_sync::wake(&service.identity);
     shown(service, caller, updated.ok_or(Error::NotFound(family.into()))?).await
 }
 
@@ -74,7 +74,7 @@ fn changed(
     fields.finish()?;
     let vat = vat.ok_or_else(|| Error::internal("an accepted organization has no VAT number"))?;
     let by = caller.org().map(|o| o.id);
-    Ok(Change { details, vat, custom_data, at: service.now(), by })
+    Ok(Change { details, vat, custom_data, at: service.platform.now(), by })
 }
 
 /// Name and VAT number are labels of every alert of the organization's systems, and are cached with their credentials.

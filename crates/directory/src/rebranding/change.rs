@@ -42,14 +42,14 @@ async fn switch(
     change: RebrandingChange,
 ) -> Result<()> {
     let enabling = change == RebrandingChange::Enable;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let target = held(service, &mut tx, caller, id, change).await?;
     let owner = organizations::owner(&mut tx).await?;
     if enabling && owner == Some(target.id()) {
         return Err(Error::bad_request("cannot enable rebranding for owner organization"));
     }
     let before = stored::is_enabled(&mut tx, target.id()).await?;
-    let now = service.now();
+    let now = service.platform.now();
     if enabling {
         stored::enable(&mut tx, &target, now).await?;
     } else {
@@ -92,7 +92,7 @@ pub async fn delete_product(
     id: Option<OrgId>,
     product: &str,
 ) -> Result<()> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let target = held(service, &mut tx, caller, id, RebrandingChange::Delete).await?;
     let missing = || Error::NotFound(ObjectKind::RebrandingProduct);
     check_id(product).ok_or_else(missing)?;
@@ -103,7 +103,7 @@ pub async fn delete_product(
     let before = audited(product, &removed.assets, removed.name.as_deref());
     record(
         &mut tx,
-        service.now(),
+        service.platform.now(),
         (caller, ctx),
         AuditAction::RebrandingDelete,
         &target,
@@ -127,7 +127,7 @@ pub async fn delete_asset(
     id: Option<OrgId>,
     (product, asset): (&str, &str),
 ) -> Result<()> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let target = held(service, &mut tx, caller, id, RebrandingChange::Delete).await?;
     let asset = named(asset)?;
     let missing = || Error::NotFound(ObjectKind::Asset);
@@ -136,7 +136,7 @@ pub async fn delete_asset(
     let before = audited(product, &[(asset, removed)], None);
     record(
         &mut tx,
-        service.now(),
+        service.platform.now(),
         (caller, ctx),
         AuditAction::RebrandingDeleteAsset,
         &target,

@@ -63,7 +63,7 @@ pub struct RegisteredProduct {
 /// The products that can be rebranded, by type and display name.
 pub async fn products(service: &Directory) -> Result<Vec<RegisteredProduct>> {
     let known = known(service).await?;
-    let since = |product: &Product| known.get(&product.id).copied().unwrap_or(service.started_at);
+    let since = |product: &Product| known.get(&product.id).copied().unwrap_or(service.platform.started_at);
     let products = service.settings.rebranding.products.iter();
     Ok(products
         .map(|product| RegisteredProduct { created_at: since(product), product: product.clone() })
@@ -73,8 +73,8 @@ pub async fn products(service: &Directory) -> Result<Vec<RegisteredProduct>> {
 /// Stores the configured products once for each process, so that files can refer to them.
 async fn known(service: &Directory) -> Result<&HashMap<String, Ts>> {
     let register = async || {
-        let mut tx = service.db.begin().await?;
-        stored::register(&mut tx, &service.settings.rebranding.products, service.now()).await?;
+        let mut tx = service.platform.db.begin().await?;
+        stored::register(&mut tx, &service.settings.rebranding.products, service.platform.now()).await?;
         let known = stored::known(&mut tx).await?;
         tx.commit().await?;
         Ok(known.into_iter().collect())
@@ -106,9 +106,9 @@ pub struct ProductStatus {
 /// # Errors
 /// `organization not found`.
 pub async fn status(service: &Directory, caller: &Caller, id: Option<OrgId>) -> Result<Status> {
-    let id = in_reach(&service.db, caller, Action::Read, id).await?.id();
-    let enabled = stored::is_enabled(&service.db, id).await?;
-    let mut inventory = stored::inventory(&service.db, id).await?;
+    let id = in_reach(&service.platform.db, caller, Action::Read, id).await?.id();
+    let enabled = stored::is_enabled(&service.platform.db, id).await?;
+    let mut inventory = stored::inventory(&service.platform.db, id).await?;
     let products = service.settings.rebranding.products.iter();
     let products = products.map(|product| {
         let stored = inventory.take(&product.id);
@@ -120,7 +120,7 @@ pub async fn status(service: &Directory, caller: &Caller, id: Option<OrgId>) -> 
 
 /// The first `most` organizations within the caller's reach that have rebranding themselves, by name.
 pub async fn enabled(service: &Directory, caller: &Caller, most: u64) -> Result<Vec<OrgRef>> {
-    Ok(stored::enabled(&service.db, &hierarchy(caller), most).await?)
+    Ok(stored::enabled(&service.platform.db, &hierarchy(caller), most).await?)
 }
 
 /// The configured product of this id.

@@ -48,7 +48,7 @@ pub async fn asset(
     (product, asset): (&str, &str),
     known: Option<&str>,
 ) -> Result<ServedFile> {
-    let organization = in_reach(&service.db, caller, Action::Read, id).await?.id();
+    let organization = in_reach(&service.platform.db, caller, Action::Read, id).await?.id();
     shown(service, AssetRef { organization, product, asset: named(asset)? }, known).await
 }
 
@@ -63,7 +63,7 @@ pub async fn asset_for_system(
     known: Option<&str>,
 ) -> Result<ServedFile> {
     let asset = named(asset)?;
-    let nearest = stored::nearest_to(&service.db, system.organization.id).await?;
+    let nearest = stored::nearest_to(&service.platform.db, system.organization.id).await?;
     let (organization, _) = nearest.ok_or(Error::NotFound(ObjectKind::Rebranding))?;
     shown(service, AssetRef { organization, product, asset }, known).await
 }
@@ -74,7 +74,7 @@ async fn shown(service: &Directory, place: AssetRef<'_>, known: Option<&str>) ->
     super::product(service, place.product).ok_or_else(missing)?;
     for _ in 0..TRIES {
         let stored::File { content_type, sha256, object } =
-            stored::file(&service.db, place).await?.ok_or_else(missing)?;
+            stored::file(&service.platform.db, place).await?.ok_or_else(missing)?;
         let media = Media::parse(&content_type)
             .ok_or_else(|| Error::internal(format_args!("a file of type \"{content_type}\"")))?;
         let tag = sha256.get(..TAG_DIGITS).unwrap_or(&sha256);
@@ -84,13 +84,14 @@ async fn shown(service: &Directory, place: AssetRef<'_>, known: Option<&str>) ->
         }
         let read = match &object {
             Some(object) => {
-                let again =
-                    async { Ok(stored::file(&service.db, place).await?.and_then(|file| file.object)) };
+                let again = async {
+                    Ok(stored::file(&service.platform.db, place).await?.and_then(|file| file.object))
+                };
                 images::of_object(service, object, &sha256, missing(), again).await
             }
             None => {
                 let read = async {
-                    let bytes = stored::bytes(&service.db, place, &sha256).await?;
+                    let bytes = stored::bytes(&service.platform.db, place, &sha256).await?;
                     bytes.map(Bytes::from).ok_or_else(missing)
                 };
                 service.images.get(&sha256, read).await
@@ -125,8 +126,8 @@ impl Document {
 /// The values that the nearest organization with rebranding gives the system; none when there is no such organization.
 pub async fn document(service: &Directory, system: &SystemIdentity) -> Result<Option<Document>> {
     let own = system.organization.id;
-    let Some((id, org_type)) = stored::nearest_to(&service.db, own).await? else { return Ok(None) };
-    let mut inventory = stored::inventory(&service.db, id).await?;
+    let Some((id, org_type)) = stored::nearest_to(&service.platform.db, own).await? else { return Ok(None) };
+    let mut inventory = stored::inventory(&service.platform.db, id).await?;
     let products = service.settings.rebranding.products.iter().filter_map(|product| {
         let stored = inventory.take(&product.id);
         let assets: Vec<Asset> = stored.assets.into_iter().map(|(asset, _)| asset).collect();

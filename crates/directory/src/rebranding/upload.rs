@@ -54,9 +54,9 @@ pub async fn upload(
 ) -> Result<()> {
     let change = RebrandingChange::Update;
     rebranding_gate(caller, change, service.settings.rebranding.organizations_manage_assets)?;
-    let target = in_reach(&service.db, caller, Action::Update, id).await?;
+    let target = in_reach(&service.platform.db, caller, Action::Update, id).await?;
     let product_id = &product(service, product_id).ok_or(Error::NotFound(ObjectKind::RebrandingProduct))?.id;
-    if !stored::is_enabled(&service.db, target.id()).await? {
+    if !stored::is_enabled(&service.platform.db, target.id()).await? {
         return Err(not_enabled());
     }
     let permit = service.rebranding.places.clone().acquire_owned();
@@ -89,13 +89,13 @@ async fn written_down(
     form: Form,
     staged: &images::Staged,
 ) -> Result<Tx> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     // The first decision may be outdated after the upload, so it is repeated.
     let target = change::held(service, &mut tx, caller, id, RebrandingChange::Update).await?;
     if !stored::hold_enabled(&mut tx, target.id()).await? {
         return Err(not_enabled());
     }
-    let now = service.now();
+    let now = service.platform.now();
     let files: Vec<_> = form.files.iter().map(|file| (file.asset, file.sha256.clone())).collect();
     let held = stored::inventory(&mut tx, target.id()).await?.take(product_id);
     let before = change::audited(product_id, &held.assets, held.name.as_deref());

@@ -41,11 +41,11 @@ pub async fn create(
     let given = body.organization_id.unwrap_or_default();
     present(&role_ids, &given, body.name.as_deref(), body.email.as_deref())?;
     let (home, place) = home(service, caller, Action::Create, &given).await?;
-    known_roles(&service.catalogue, &role_ids)?;
-    may_grant(caller, &service.catalogue, &role_ids, place.org_type)?;
+    known_roles(&service.platform.catalogue, &role_ids)?;
+    may_grant(caller, &service.platform.catalogue, &role_ids, place.org_type)?;
     outside_owner_organization(Action::Create, place.org_type)
         .map_err(|e| e.with_values(&[("organization_id", &given)]))?;
-    let id: UserId = service.fresh();
+    let id: UserId = service.platform.fresh();
     let sent = Sent {
         name: body.name.as_deref().unwrap_or_default(),
         email: body.email.as_deref().unwrap_or_default(),
@@ -58,17 +58,17 @@ pub async fn create(
     };
     let accepted = accept(service, id, sent).await?;
     let sender = caller.org().map_or(home.id(), |own| own.id);
-    let mails = mail::allow(service, sender, &[accepted.email.as_str()]).await?;
+    let mails = mail::allow(&service.events, sender, &[accepted.email.as_str()]).await?;
     let made = async {
         let (new, password) = prepare(service, caller, id, role_ids, accepted).await?;
         write(service, caller, ctx, &home, new, password.as_deref()).await
     };
-    let written = mails.unless_failed(service, made.await);
+    let written = mails.unless_failed(&service.events, made.await);
     // Another request may have taken a value since the fields were checked.
     let placed =
         written.map_err(|e| e.with_values(&sent_values(&body.email, &body.username, &body.phone)))?;
-    mail::wake(service);
-    logto_sync::wake(service);
+    mail::wake(&service.events);
+    logto_sync::wake(&service.identity);
     shown(service, caller, placed).await
 }
 
@@ -98,10 +98,13 @@ async fn prepare(
     role_ids: Vec<String>,
     accepted: Accepted,
 ) -> Result<(NewUser, Option<String>)> {
-    let now = service.now();
-    let password = service.settings.identity.makes_accounts().then(|| generate_password(&*service.entropy));
+    let now = service.platform.now();
+    let password =
+        service.settings.identity.makes_accounts().then(|| generate_password(&*service.platform.entropy));
     let password_hash = match &password {
-        Some(password) if service.logto.is_none() => Some(passwords::hash(service, password).await?),
+        Some(password) if service.identity.logto.is_none() => {
+            Some(passwords::hash(&service.identity, password).await?)
+        }
         _ => None,
     };
     let new = NewUser {
@@ -129,7 +132,7 @@ async fn write(
     mut new: NewUser,
     password: Option<&str>,
 ) -> Result<Placed> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     // Checks the reach again: computing the hash has taken long.
     let place = organizations::node(&mut tx, home.id()).await?;
     let home = decide(caller, Action::Create, &UserHome { given: home.id().to_string(), place }).granted()?;
@@ -149,10 +152,12 @@ async fn write(
     };
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
     EventDraft::user(Happening::Created, &placed.user).write(&mut tx, new.at).await?;
-    match &service.logto {
+    match &service.identity.logto {
         // The mail is sent once the account exists.
-        Some(_) => logto_sync::user_created(service, &mut tx, new.id, password, Some(new.at)).await?,
-        None => mail::welcome(service, &mut tx, new.id, new.at, password).await?,
+        Some(_) => {
+            logto_sync::user_created(&service.identity, &mut tx, new.id, password, Some(new.at)).await?
+        }
+        None => mail::welcome(&service.events, &mut tx, new.id, new.at, password).await?,
     }
     tx.commit().await?;
     Ok(placed)

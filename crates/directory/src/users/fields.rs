@@ -65,10 +65,11 @@ pub(super) async fn accept(service: &Directory, id: UserId, sent: Sent<'_>) -> R
     };
     let free = |name: &Option<validate::Rule<String>>| name.as_ref().and_then(|n| n.clone().ok());
     // Only an identity provider that signs people in by phone needs a number for each of them.
-    let unique_phone = phone.clone().ok().flatten().filter(|_| service.logto.is_some());
+    let unique_phone = phone.clone().ok().flatten().filter(|_| service.identity.logto.is_some());
     let wanted = (free(&username), email.clone().ok(), unique_phone);
     let taken =
-        users::taken(&service.db, id, wanted.0.as_deref(), wanted.1.as_ref(), wanted.2.as_deref()).await?;
+        users::taken(&service.platform.db, id, wanted.0.as_deref(), wanted.1.as_ref(), wanted.2.as_deref())
+            .await?;
     if taken.email {
         email = Err("already_exists");
     }

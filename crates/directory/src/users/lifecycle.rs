@@ -78,7 +78,7 @@ pub async fn restore(
     if step.own().deleted.is_none() {
         return Err(Error::bad_request("user is not deleted"));
     }
-    still_free(&mut step.tx, &step.before, service.logto.is_some()).await?;
+    still_free(&mut step.tx, &step.before, service.identity.logto.is_some()).await?;
     let home = step.before.organization.id;
     let written = lifecycle::set_deleted(&mut step.tx, &step.target, home, None, step.now).await;
     // Another request may have taken it since the check above.
@@ -98,7 +98,7 @@ pub async fn destroy(
     let mut step = AllowedChange::begin(service, caller, ctx, Action::Destroy, id).await?;
     let (home, is_counted) = (step.before.organization.id, step.own().deleted.is_none());
     end_impersonations_of_destroyed(&mut step.tx, step.now, Destroyed::User(step.target.id())).await?;
-    logto_sync::user_destroyed(service, &mut step.tx, step.target.id()).await?;
+    logto_sync::user_destroyed(&service.identity, &mut step.tx, step.target.id()).await?;
     let picture = stored::take_of_user(&mut step.tx, step.target.id()).await?;
     images::bury(service, &mut step.tx, picture.as_slice()).await?;
     lifecycle::destroy(&mut step.tx, &step.target, home, is_counted).await?;
@@ -131,10 +131,10 @@ impl AllowedChange {
     ) -> Result<AllowedChange> {
         // A caller without permission neither waits for the row nor makes others wait.
         let (granted, _) = authorize_on_condition(service, caller, ctx, action, load(service, id).await?)?;
-        let mut tx = service.db.begin().await?;
+        let mut tx = service.platform.db.begin().await?;
         let held = users::lock(&mut tx, granted.id()).await?;
         let (target, Placed { user, .. }) = authorize_on_condition(service, caller, ctx, action, held)?;
-        Ok(AllowedChange { tx, target, before: user, now: service.now() })
+        Ok(AllowedChange { tx, target, before: user, now: service.platform.now() })
     }
 
     /// A user's own mark takes precedence over an inherited one, which names its organization.
@@ -156,7 +156,7 @@ impl AllowedChange {
     ) -> Result<()> {
         let after = users::get(&mut self.tx, self.target.id()).await?;
         if after.is_some() {
-            logto_sync::user_moved(service, &mut self.tx, self.target.id()).await?;
+            logto_sync::user_moved(&service.identity, &mut self.tx, self.target.id()).await?;
         }
         let event = audit::Event {
             action,
@@ -172,7 +172,7 @@ impl AllowedChange {
         }
         draft.write(&mut self.tx, self.now).await?;
         self.tx.commit().await?;
-        logto_sync::wake(service);
+        logto_sync::wake(&service.identity);
         Ok(())
     }
 }

@@ -83,9 +83,9 @@ pub async fn list(
     // Only the caller sees which users the caller may impersonate. Consents move the epoch when they are given or
     // withdrawn; the time of the next expiry is part of the key. That time is read after the epoch: the other way
     // round, a consent given in between would be cached under a key without its expiry, and shown after it.
-    let epochs = answer_cache::epochs(service, DependsOn::Logins).await?;
+    let epochs = answer_cache::epochs(&service.platform, DependsOn::Logins).await?;
     let impersonates = if caller.holds(Permission::ImpersonateUsers) {
-        let next = consents::next_expiry(&service.db, service.now()).await?;
+        let next = consents::next_expiry(&service.platform.db, service.platform.now()).await?;
         Some((caller.user_id(), caller.acting_for(), caller.permissions(), next))
     } else {
         None
@@ -93,7 +93,7 @@ pub async fn list(
     let other = answer_cache::key_text(&(&impersonates, &query));
     let (scope, filter, order) = prepare(service, caller, query)?;
     let make = async { write(views(service, caller, scope, &filter, order, page).await?) };
-    answer_cache::answer_at(service, epochs, "list of users", scope, other, make).await
+    answer_cache::answer_at(&service.platform, epochs, "list of users", scope, other, make).await
 }
 
 /// A user that a search over everything finds.
@@ -129,12 +129,13 @@ pub async fn search(
     let order = Order { by: Sort::Name, direction: SortDirection::Asc };
     // Together, so that the rows are never those of an earlier number.
     let found = async {
-        let found = users::list::list(&service.db, &scope, &filter, order, page).await?;
+        let found = users::list::list(&service.platform.db, &scope, &filter, order, page).await?;
         Ok((found.total, found.rows.into_iter().map(|placed| placed.user.into()).collect()))
     };
     let other = answer_cache::key_text(&(&filter, page));
     let (total, rows) =
-        answer_cache::computed(service, DependsOn::People, "users/search", scope, other, found).await?;
+        answer_cache::computed(&service.platform, DependsOn::People, "users/search", scope, other, found)
+            .await?;
     Ok(Page { rows, total, request: page })
 }
 
@@ -154,7 +155,7 @@ async fn views(
     page: PageRequest,
 ) -> Result<Page<UserView>> {
     let total = total(service, scope, filter).await?;
-    let rows = users::list::page_of(&service.db, &scope, filter, order, page, total).await?.rows;
+    let rows = users::list::page_of(&service.platform.db, &scope, filter, order, page, total).await?.rows;
     Ok(Page { rows: shown(service, caller, rows).await?, total, request: page })
 }
 
@@ -171,27 +172,28 @@ pub async fn walk(
     let page_size = query.page.page_size;
     let list = ListQuery { page: PageRequest { page: 1, page_size: 1 }, ..query.clone() };
     let (scope, filter, order) = prepare(service, caller, query)?;
-    let walk = Walk::open(service, &answer_cache::key_text(&("users", list)), cursor)?;
+    let walk = Walk::open(&service.platform, &answer_cache::key_text(&("users", list)), cursor)?;
     let total = match walk.total() {
         Some(total) => total,
         None => total(service, scope, &filter).await?,
     };
-    let found = users::list::walk(&service.db, &scope, &filter, order, &walk.step(page_size)).await?;
+    let found =
+        users::list::walk(&service.platform.db, &scope, &filter, order, &walk.step(page_size)).await?;
     let rows = shown(service, caller, found.rows).await?;
     walk.page(Found { rows, next: found.next }, total, page_size)
 }
 
 /// How many users match.
 async fn total(service: &Directory, scope: Scope, filter: &Filter) -> Result<u64> {
-    let count = users::list::count(&service.db, &scope, filter);
+    let count = users::list::count(&service.platform.db, &scope, filter);
     let other = answer_cache::key_text(filter);
-    answer_cache::number(service, DependsOn::People, "users", scope, other, count).await
+    answer_cache::number(&service.platform, DependsOn::People, "users", scope, other, count).await
 }
 
 async fn shown(service: &Directory, caller: &Caller, rows: Vec<Placed>) -> Result<Vec<UserView>> {
     let ids = || rows.iter().map(|placed| placed.user.id);
     let agreed = super::consents(service, caller, ids()).await?;
-    let mut marks = logto_sync::marks_of_users(service, ids()).await?;
+    let mut marks = logto_sync::marks_of_users(&service.identity, ids()).await?;
     let row = |mut placed: Placed| {
         placed.user.mirrored = marks.remove(&placed.user.id.0).unwrap_or_default();
         view(service, caller, agreed.as_ref(), placed)
@@ -203,7 +205,7 @@ async fn shown(service: &Directory, caller: &Caller, rows: Vec<Placed>) -> Resul
 pub fn prepare(service: &Directory, caller: &Caller, query: ListQuery) -> Result<(Scope, Filter, Order)> {
     let scope = list_scope(caller, Resource::Users)?;
     // A key that the catalogue does not know is hidden everywhere, so it matches no user.
-    let known = |id: &String| service.catalogue.user_role(id).is_some();
+    let known = |id: &String| service.platform.catalogue.user_role(id).is_some();
     // Each key once: the statement stays as short as the catalogue, however often a query repeats them.
     let sent = query.filter;
     let roles = (!sent.role.is_empty()).then(|| distinct(sent.role.into_iter().filter(known).collect()));

@@ -95,10 +95,12 @@ pub async fn load_for(
     id: Option<UserId>,
 ) -> Result<UserRecord> {
     let (_, placed) = authorize(service, caller, action, load(service, id).await?)?;
-    let target = judged_user(service, &placed);
+    let target = judged_user(&service.identity, &placed);
     let view = shown(service, caller, placed).await?;
     let consent = match view.can_be_impersonated {
-        Some(true) => stored_consents::get(&service.db, view.user.id, service.now()).await?,
+        Some(true) => {
+            stored_consents::get(&service.platform.db, view.user.id, service.platform.now()).await?
+        }
         _ => None,
     };
     Ok(UserRecord { view, target, consented_until: consent.map(|consent| consent.expires_at) })
@@ -107,7 +109,7 @@ pub async fn load_for(
 /// A user with the place of their organization in the tree; none when there is no such user.
 pub async fn load(service: &Directory, id: Option<UserId>) -> Result<Option<Placed>> {
     match id {
-        Some(id) => Ok(users::get(&service.db, id).await?),
+        Some(id) => Ok(users::get(&service.platform.db, id).await?),
         None => Ok(None),
     }
 }
@@ -123,7 +125,7 @@ fn authorize(
         gate(caller, action, Resource::Users)?;
         return Err(Error::NotFound(ObjectKind::User));
     };
-    let granted = decide(caller, action, &judged_user(service, &placed)).granted()?;
+    let granted = decide(caller, action, &judged_user(&service.identity, &placed)).granted()?;
     Ok((granted, placed))
 }
 
@@ -136,7 +138,7 @@ fn authorize_on_condition(
     found: Option<Placed>,
 ) -> Result<(Granted<UserId>, Placed)> {
     let (granted, placed) = authorize(service, caller, action, found)?;
-    ctx.check_conditions(service, &placed.user)?;
+    ctx.check_conditions(&service.platform, &placed.user)?;
     Ok((granted, placed))
 }
 
@@ -152,7 +154,7 @@ pub(crate) fn authorize_change(
 /// A user as this caller sees it.
 async fn shown(service: &Directory, caller: &Caller, mut placed: Placed) -> Result<UserView> {
     let agreed = consents(service, caller, std::iter::once(placed.user.id)).await?;
-    let mut marks = logto_sync::marks_of_users(service, std::iter::once(placed.user.id)).await?;
+    let mut marks = logto_sync::marks_of_users(&service.identity, std::iter::once(placed.user.id)).await?;
     placed.user.mirrored = marks.remove(&placed.user.id.0).unwrap_or_default();
     Ok(view(service, caller, agreed.as_ref(), placed))
 }
@@ -166,19 +168,26 @@ async fn consents(
     if !caller.holds(Permission::ImpersonateUsers) {
         return Ok(None);
     }
-    Ok(Some(stored_consents::of_users(&service.db, users, service.now()).await?))
+    Ok(Some(stored_consents::of_users(&service.platform.db, users, service.platform.now()).await?))
 }
 
 fn view(service: &Directory, caller: &Caller, agreed: Option<&HashSet<UserId>>, placed: Placed) -> UserView {
     let can_be_impersonated = agreed.map(|agreed| {
-        let consent =
-            if agreed.contains(&placed.user.id) { impersonation::reach(service) } else { Consent::Absent };
-        decide(caller, Action::Impersonate, &UserTarget { consent, ..judged_user(service, &placed) })
-            .is_allowed()
+        let consent = if agreed.contains(&placed.user.id) {
+            impersonation::reach(&service.identity)
+        } else {
+            Consent::Absent
+        };
+        decide(
+            caller,
+            Action::Impersonate,
+            &UserTarget { consent, ..judged_user(&service.identity, &placed) },
+        )
+        .is_allowed()
     });
-    let known = placed.user.role_ids.iter().filter_map(|id| service.catalogue.user_role(id));
+    let known = placed.user.role_ids.iter().filter_map(|id| service.platform.catalogue.user_role(id));
     let roles = known.map(|role| (role.key.clone(), role.name.clone())).collect();
-    let sync_error = service.logto.as_ref().map(|_| placed.user.mirrored.error.clone());
+    let sync_error = service.identity.logto.as_ref().map(|_| placed.user.mirrored.error.clone());
     let mut user = placed.user;
     user.created_by = user.created_by.filter(|creator| hierarchy(caller).shows(creator));
     UserView { roles, can_be_impersonated, sync_error, user }
@@ -192,7 +201,7 @@ async fn home(
     given: &str,
 ) -> Result<(Granted<OrgId>, OrgNode)> {
     let place = match given.parse::<OrgId>() {
-        Ok(id) => organizations::node(&service.db, id).await?,
+        Ok(id) => organizations::node(&service.platform.db, id).await?,
         Err(_) => None,
     };
     let granted = decide(caller, action, &UserHome { given: given.to_owned(), place }).granted()?;

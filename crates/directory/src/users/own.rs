@@ -44,16 +44,16 @@ pub async fn change_own_info(
     let id = caller.user_id().ok_or_else(gone)?;
     let body = body()?;
     let updated = updated_fields(&body)?;
-    let present = users::get(&service.db, id).await?.ok_or_else(gone)?.user;
+    let present = users::get(&service.platform.db, id).await?.ok_or_else(gone)?.user;
     if body.email.as_ref().is_some_and(|email| *email != present.email) {
-        check_fresh_sign_in(service, caller)?;
+        check_fresh_sign_in(&service.identity, caller)?;
     }
     let accepted = accept(service, id, sent(&body, &present)).await?;
     let mails = mails(service, caller, &present, accepted.email.as_str()).await?;
     let written = write(service, caller, ctx, id, (body, accepted)).await;
-    mails.unless_failed(service, written)?;
-    mail::wake(service);
-    logto_sync::wake(service);
+    mails.unless_failed(&service.events, written)?;
+    mail::wake(&service.events);
+    logto_sync::wake(&service.identity);
     Ok(updated)
 }
 
@@ -65,7 +65,7 @@ async fn write(
     (body, accepted): (OwnInfo, Accepted),
 ) -> Result<()> {
     let gone = || Error::unauthenticated("invalid token");
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let held = users::lock(&mut tx, id).await?.ok_or_else(gone)?;
     // The user's rights have ended since the request was let in.
     if held.standing.suspended || held.standing.deleted {
@@ -91,10 +91,10 @@ async fn write(
     draft.write(&mut tx, change.at).await?;
     if before.email != after.email {
         keep_previous(&mut tx, &before, &after.email).await?;
-        mail::check_own_changes(service, &mut tx, before.id, change.at).await?;
-        mail::address_changed(service, &mut tx, &before, &after.email, ChangedBy::Owner).await?;
+        mail::check_own_changes(&service.events, &mut tx, before.id, change.at).await?;
+        mail::address_changed(&service.events, &mut tx, &before, &after.email, ChangedBy::Owner).await?;
     }
-    logto_sync::user_changed(service, &mut tx, &before, &after).await?;
+    logto_sync::user_changed(&service.identity, &mut tx, &before, &after).await?;
     Ok(tx.commit().await?)
 }
 
@@ -159,6 +159,6 @@ fn change(service: &Directory, body: OwnInfo, accepted: Accepted, before: &User)
         email,
         name: body.name.unwrap_or_else(|| before.name.clone()),
         phone: if body.phone.is_some() { accepted.phone } else { before.phone.clone() },
-        at: service.now(),
+        at: service.platform.now(),
     }
 }

@@ -24,22 +24,24 @@ pub async fn set_password(
 ) -> Result<()> {
     let found = load(service, id).await?;
     let (granted, _) = authorize_on_condition(service, caller, ctx, Action::SetPassword, found)?;
-    passwords::check_mode(service)?;
+    passwords::check_mode(&service.identity)?;
     let password = body()?.unwrap_or_default();
     let mut fields = Fields::new();
     fields.check_secret("password", validate::password(&password));
     fields.finish()?;
     // The tenant's password is set now, outside any transaction.
-    let place = match &service.logto {
-        Some(logto) => PasswordLocation::AtTenant(there::account(service, logto, granted.id()).await?),
+    let place = match &service.identity.logto {
+        Some(logto) => {
+            PasswordLocation::AtTenant(there::account(&service.identity, logto, granted.id()).await?)
+        }
         None => PasswordLocation::Local(String::new()),
     };
     let id = granted.id();
     let (whole, caller, ctx) = (service.clone(), caller.clone(), ctx.clone());
     let setting = async move {
         let service = &whole;
-        let prepared = passwords::prepare(service, &password, &place).await?;
-        let mut tx = service.db.begin().await?;
+        let prepared = passwords::prepare(&service.identity, &password, &place).await?;
+        let mut tx = service.platform.db.begin().await?;
         let held = users::lock(&mut tx, id).await?;
         // The tenant has already set the password, so permissions are not checked again.
         match place {
@@ -48,7 +50,7 @@ pub async fn set_password(
                 drop(authorize_on_condition(service, &caller, &ctx, Action::SetPassword, held)?);
             }
         }
-        let (now, hash) = (service.now(), prepared.hash.as_deref());
+        let (now, hash) = (service.platform.now(), prepared.hash.as_deref());
         if !passwords::set_password(&mut tx, now, id, hash, Origin::Chosen, None).await? {
             return Err(Error::NotFound(ObjectKind::User));
         }
@@ -63,5 +65,5 @@ pub async fn set_password(
         tx.commit().await?;
         prepared.into_result()
     };
-    passwords::to_its_end(service, setting).await
+    passwords::to_its_end(&service.identity, setting).await
 }

@@ -22,11 +22,11 @@ pub async fn reset_second_factors(
 ) -> Result<()> {
     let found = load(service, id).await?;
     let (granted, _) = authorize_on_condition(service, caller, ctx, Action::SetPassword, found)?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let held = users::lock(&mut tx, granted.id()).await?;
     drop(authorize_on_condition(service, caller, ctx, Action::SetPassword, held)?);
-    let now = service.now();
-    factors::reset::reset(service, &mut tx, granted.id(), now).await?;
+    let now = service.platform.now();
+    factors::reset::reset(&service.identity, &mut tx, granted.id(), now).await?;
     let event = audit::Event {
         action: AuditAction::UserResetSecondFactors,
         object_type: "user",
@@ -36,6 +36,6 @@ pub async fn reset_second_factors(
     };
     audit::record(&mut tx, now, caller, ctx, event).await?;
     tx.commit().await?;
-    mail::wake(service);
+    mail::wake(&service.events);
     Ok(())
 }

@@ -20,8 +20,9 @@ pub async fn totals(
     write: impl FnOnce(Totals) -> Result<Bytes>,
 ) -> Result<CachedAnswer> {
     let scope = list_scope(caller, Resource::Users)?;
-    let make = async { write(stats::count_by_state(&service.db, &scope).await?) };
-    answer_cache::answer(service, DependsOn::People, "totals of users", scope, String::new(), make).await
+    let make = async { write(stats::count_by_state(&service.platform.db, &scope).await?) };
+    answer_cache::answer(&service.platform, DependsOn::People, "totals of users", scope, String::new(), make)
+        .await
 }
 
 /// The users the caller sees by date of creation. A user who is deleted now counts on no date, not even before (spec:
@@ -33,26 +34,26 @@ pub async fn trend(
     write: impl FnOnce(Trend) -> Result<Bytes>,
 ) -> Result<CachedAnswer> {
     let scope = list_scope(caller, Resource::Users)?;
-    let window = Window::parse(service.now(), period)?;
+    let window = Window::parse(service.platform.now(), period)?;
     let dates = window.key();
     let make = async {
-        let created = stats::created_by_day(&service.db, &scope, window.since()?).await?;
-        let total = stats::count(&service.db, &scope).await?;
+        let created = stats::created_by_day(&service.platform.db, &scope, window.since()?).await?;
+        let total = stats::count(&service.platform.db, &scope).await?;
         write(window.fill(&created, total)?)
     };
-    answer_cache::answer(service, DependsOn::People, "trend of users", scope, dates, make).await
+    answer_cache::answer(&service.platform, DependsOn::People, "trend of users", scope, dates, make).await
 }
 
 /// The same as numbers.
 pub async fn growth(service: &Directory, caller: &Caller, period: Option<&str>) -> Result<Trend> {
     let scope = list_scope(caller, Resource::Users)?;
-    let window = Window::parse(service.now(), period)?;
+    let window = Window::parse(service.platform.now(), period)?;
     let dates = window.key();
     let make = async {
-        let created = stats::created_by_day(&service.db, &scope, window.since()?).await?;
-        window.fill(&created, stats::count(&service.db, &scope).await?)
+        let created = stats::created_by_day(&service.platform.db, &scope, window.since()?).await?;
+        window.fill(&created, stats::count(&service.platform.db, &scope).await?)
     };
-    answer_cache::computed(service, DependsOn::People, "growth of users", scope, dates, make).await
+    answer_cache::computed(&service.platform, DependsOn::People, "growth of users", scope, dates, make).await
 }
 
 /// The choices of the list's filters.
@@ -77,14 +78,14 @@ pub async fn choices(
 ) -> Result<CachedAnswer> {
     let scope = list_scope(caller, Resource::Users)?;
     let roles: Vec<RoleChoice> =
-        filter_roles(caller, &service.catalogue).into_iter().map(RoleChoice::of).collect();
+        filter_roles(caller, &service.platform.catalogue).into_iter().map(RoleChoice::of).collect();
     let offered = roles.iter().map(|role| role.id.as_str()).collect::<Vec<_>>().join(",");
     let make = async {
-        let mut organizations = stats::homes(&service.db, &scope, search).await?;
-        let mut creators = by_name(creators::creators(&service.db, Of::Users, &scope).await?);
+        let mut organizations = stats::homes(&service.platform.db, &scope, search).await?;
+        let mut creators = by_name(creators::creators(&service.platform.db, Of::Users, &scope).await?);
         let more = narrow(search, &mut creators, &mut organizations);
         write(Choices { roles, organizations, creators, more })
     };
     let other = answer_cache::key_text(&(offered, search));
-    answer_cache::answer(service, DependsOn::People, "filters of users", scope, other, make).await
+    answer_cache::answer(&service.platform, DependsOn::People, "filters of users", scope, other, make).await
 }

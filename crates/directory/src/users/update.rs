@@ -37,11 +37,11 @@ pub async fn update(
     let body = body()?;
     let role_ids = body.user_role_ids.clone().map(distinct);
     if role_ids.as_ref().is_some_and(Vec::is_empty) {
-        known_roles(&service.catalogue, &[])?;
+        known_roles(&service.platform.catalogue, &[])?;
     }
     let moving = destination(service, caller, &placed.user, body.organization_id.as_deref()).await?;
     if let Some(role_ids) = &role_ids {
-        known_roles(&service.catalogue, role_ids)?;
+        known_roles(&service.platform.catalogue, role_ids)?;
     }
     let to = moving.as_ref().map(|(_, place)| place.org_type);
     let allowed = allow_result(service, caller, &placed.user, role_ids.as_deref(), to);
@@ -52,7 +52,7 @@ pub async fn update(
     let sent = (body.email.clone(), body.username.clone(), body.phone.clone());
     let mails = mails(service, caller, &placed.user, accepted.email.as_str()).await?;
     let write = Write { body, role_ids, accepted, home: moving.map(|m| m.0) };
-    let updated = mails.unless_failed(service, write.run(service, caller, ctx, placed.user.id).await);
+    let updated = mails.unless_failed(&service.events, write.run(service, caller, ctx, placed.user.id).await);
     // Another request may have taken a value since the fields were checked.
     let updated = updated.map_err(|e| e.with_values(&sent_values(&sent.0, &sent.1, &sent.2)))?;
     shown(service, caller, updated).await
@@ -67,7 +67,7 @@ pub(super) async fn mails(
 ) -> Result<mail::Allowance> {
     let both = [user.email.as_str(), email];
     let to = if user.email == email { &both[..0] } else { &both[..] };
-    mail::allow(service, caller.org().map_or(user.organization.id, |own| own.id), to).await
+    mail::allow(&service.events, caller.org().map_or(user.organization.id, |own| own.id), to).await
 }
 
 /// The new organization, if the body names another one than the present.
@@ -94,7 +94,7 @@ fn allow_result(
     destination: Option<OrgType>,
 ) -> Result<()> {
     let org_type = destination.unwrap_or(user.organization.org_type);
-    may_grant(caller, &service.catalogue, role_ids.unwrap_or(&user.role_ids), org_type)?;
+    may_grant(caller, &service.platform.catalogue, role_ids.unwrap_or(&user.role_ids), org_type)?;
     match destination {
         Some(destination) => outside_owner_organization(Action::Update, destination),
         None => Ok(()),
@@ -131,7 +131,7 @@ impl Write {
         ctx: &RequestContext,
         id: UserId,
     ) -> Result<Placed> {
-        let mut tx = service.db.begin().await?;
+        let mut tx = service.platform.db.begin().await?;
         let held = users::lock(&mut tx, id).await?;
         // Checked again: the user may have moved, been promoted or deleted since.
         let (target, before) = authorize_on_condition(service, caller, ctx, Action::Update, held)?;
@@ -143,9 +143,14 @@ impl Write {
         users::update(&mut tx, &target, &change).await?;
         let after = users::get(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::User))?;
         // The result is checked, as another request may have changed roles or organization in between.
-        may_grant(caller, &service.catalogue, &after.user.role_ids, after.user.organization.org_type)?;
+        may_grant(
+            caller,
+            &service.platform.catalogue,
+            &after.user.role_ids,
+            after.user.organization.org_type,
+        )?;
         if before.role_ids != after.user.role_ids || before.organization.id != after.user.organization.id {
-            end_of_changed(service, &mut tx, change.at, Changed::User(id)).await?;
+            end_of_changed(&service.identity, &mut tx, change.at, Changed::User(id)).await?;
         }
         let event = audit::Event {
             action: AuditAction::UserUpdate,
@@ -168,7 +173,7 @@ impl Write {
             // Another user confirms the new address, so it is no longer the user's own unconfirmed choice.
             mail_links::set_previous(&mut tx, id, None).await?;
             mail::address_changed(
-                service,
+                &service.events,
                 &mut tx,
                 &before,
                 &after.user.email,
@@ -176,10 +181,10 @@ impl Write {
             )
             .await?;
         }
-        logto_sync::user_changed(service, &mut tx, &before, &after.user).await?;
+        logto_sync::user_changed(&service.identity, &mut tx, &before, &after.user).await?;
         tx.commit().await?;
-        mail::wake(service);
-        logto_sync::wake(service);
+        mail::wake(&service.events);
+        logto_sync::wake(&service.identity);
         Ok(after)
     }
 
@@ -197,7 +202,7 @@ impl Write {
             phone: if body.phone.is_some() { accepted.phone } else { before.phone },
             role_ids: role_ids.unwrap_or(before.role_ids),
             custom_data: accepted.custom_data.or(before.custom_data),
-            at: service.now(),
+            at: service.platform.now(),
         }
     }
 }

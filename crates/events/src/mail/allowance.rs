@@ -23,7 +23,7 @@ impl Allowance {
     }
 
     fn give_back(self, service: &Events) {
-        self.0.into_iter().for_each(|taken| taken.give_back(service));
+        self.0.into_iter().for_each(|taken| taken.give_back(&service.platform));
     }
 }
 
@@ -49,7 +49,7 @@ pub async fn allow(service: &Events, by: OrgId, to: &[&str]) -> Result<Allowance
             (recipient, mailbox.as_bytes(), "too many mails to this address in an hour"),
         ];
         for (window, key, text) in windows {
-            match window.take(service, key).await {
+            match window.take(&service.platform, key).await {
                 Ok(taken) => allowance.0.push(taken),
                 Err(refused) => {
                     allowance.give_back(service);

@@ -288,7 +288,7 @@ async fn link(
     purpose: Purpose,
     address: &str,
 ) -> Result<String> {
-    let (token, now) = (fresh_secret(&*service.entropy), service.now());
+    let (token, now) = (fresh_secret(&*service.platform.entropy), service.platform.now());
     let life = match purpose {
         Purpose::Password => PASSWORD_LINK,
         Purpose::Address => ADDRESS_LINK,
@@ -306,16 +306,16 @@ async fn link(
 }
 
 async fn enqueue(service: &Events, tx: &mut Tx, task: &Task) -> Result<()> {
-    let now = service.now();
+    let now = service.platform.now();
     let payload = serde_json::to_value(task).map_err(Error::internal)?;
-    let job = NewJob { id: service.fresh(), kind: KIND, key: None, payload, next_at: now, at: now };
+    let job = NewJob { id: service.platform.fresh(), kind: KIND, key: None, payload, next_at: now, at: now };
     Ok(jobs::enqueue(tx, job).await?)
 }
 
 fn seal(service: &Events, plain: &str) -> Result<String> {
-    service.keys.seal_text(SEAL, plain, &*service.entropy)
+    service.platform.keys.seal_text(SEAL, plain, &*service.platform.entropy)
 }
 
 fn open(service: &Events, sealed: &str) -> Result<String> {
-    service.keys.open_text(SEAL, sealed)
+    service.platform.keys.open_text(SEAL, sealed)
 }

@@ -42,10 +42,12 @@ pub fn start_worker(service: &Events) {
         return;
     }
     let worker = service.clone();
-    service.tasks.spawn(async move {
+    service.platform.tasks.spawn(async move {
         let step = || work_off(&worker);
         let hint = Some(&worker.outbox.arrived);
-        Worker { name: KIND, failure: jobs::FAILURE, poll: POLL, hint, step }.run(&worker.stop).await;
+        Worker { name: KIND, failure: jobs::FAILURE, poll: POLL, hint, step }
+            .run(&worker.platform.stop)
+            .await;
         if let Some(Ok(mailer)) = worker.outbox.mailer.get() {
             mailer.close().await;
         }
@@ -59,8 +61,8 @@ pub async fn run_until_idle(service: &Events) -> Result<u64> {
 
 /// Removes expired links and old failed jobs; returns how many.
 pub async fn purge(service: &Events) -> Result<u64> {
-    let now = service.now();
-    let mut tx = service.db.begin_relaxed().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin_relaxed().await?;
     let mut purged = mail_links::purge(&mut tx, now).await?;
     purged += leased_jobs::purge_ended(&mut tx, now.minus(KEEP_ENDED)).await?;
     tx.commit().await?;
@@ -73,8 +75,8 @@ async fn work_off(service: &Events) -> Result<u64> {
     if !super::is_on(service) {
         return Ok(0);
     }
-    let now = service.now();
-    let leased = leased_jobs::claim(&service.db, KIND, now, now.plus(LEASE), CLAIMS).await?;
+    let now = service.platform.now();
+    let leased = leased_jobs::claim(&service.platform.db, KIND, now, now.plus(LEASE), CLAIMS).await?;
     let handled = leased.iter().map(|job| handle(service, job).instrument(jobs::span(KIND)));
     join_all(handled).await.into_iter().collect::<Result<()>>()?;
     Ok(leased.len() as u64)
@@ -112,8 +114,8 @@ async fn handle(service: &Events, job: &Job) -> Result<()> {
 
 /// Makes the link of a forgotten password, if the user may have one.
 async fn look_up(service: &Events, job: &Job, name: &str) -> Result<()> {
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     if let Some((user, to, token)) = forgotten_link(service, &mut tx, name, now).await? {
         enqueue(service, &mut tx, &Task::PasswordLink { user, to, sealed: seal(service, &token)? }).await?;
     }
@@ -122,8 +124,8 @@ async fn look_up(service: &Events, job: &Job, name: &str) -> Result<()> {
 }
 
 async fn settle(service: &Events, job: &Job, outcome: Outcome) -> Result<()> {
-    let (now, figures) = (service.now(), &service.outbox.figures);
-    let mut tx = service.db.begin().await?;
+    let (now, figures) = (service.platform.now(), &service.outbox.figures);
+    let mut tx = service.platform.db.begin().await?;
     match outcome {
         Outcome::Sent(task, to) => {
             if let Task::Welcome { user, generated_at, .. } = task {
@@ -204,13 +206,13 @@ pub async fn send_test(service: &Events, to: &str) -> Result<String, String> {
         service.settings.public_url
     );
     let letter = Letter {
-        id: service.fresh::<uuid::Uuid>().to_string(),
+        id: service.platform.fresh::<uuid::Uuid>().to_string(),
         to: to.to_owned(),
         to_name: to.to_owned(),
         subject: "Test mail".to_owned(),
         html: format!("<p>{text}</p>"),
         text,
-        date_micros: service.now().0,
+        date_micros: service.platform.now().0,
     };
     let said = mailer.send(&letter).await.map_err(|e| e.to_string());
     mailer.close().await;
@@ -239,12 +241,14 @@ async fn compose(service: &Events, job: &Job, task: &Task) -> Result<Result<Lett
         | Task::AddressLink { user, .. } => *user,
         Task::Forgotten { .. } => return Ok(Err("nothing to send")),
     };
-    let Some(placed) = users::get(&service.db, user).await? else { return Ok(Err("the user is gone")) };
+    let Some(placed) = users::get(&service.platform.db, user).await? else {
+        return Ok(Err("the user is gone"));
+    };
     if placed.standing.deleted || placed.standing.deleted_above {
         return Ok(Err("the user is deleted"));
     }
     let user = placed.user;
-    let Some(organization) = organizations::get(&service.db, user.organization.id).await? else {
+    let Some(organization) = organizations::get(&service.platform.db, user.organization.id).await? else {
         return Ok(Err("the organization is gone"));
     };
     let language = letter::language_of(&organization, service.settings.language);
@@ -261,7 +265,7 @@ async fn compose(service: &Events, job: &Job, task: &Task) -> Result<Result<Lett
         subject: filled.subject,
         text: filled.text,
         html: filled.html,
-        date_micros: service.now().0,
+        date_micros: service.platform.now().0,
     }))
 }
 
@@ -279,13 +283,14 @@ async fn say(
     language: Language,
     values: &mut Map<String, Value>,
 ) -> Result<Result<Composed, &'static str>> {
-    let now = service.now();
+    let now = service.platform.now();
     let page =
         |name: &str, token: &str| Some(format!("{}/{name}/{token}", service.settings.provider_issuer()));
     let mut set = |key: &str, value: String| values.insert(key.to_owned(), Value::String(value));
     Ok(Ok(match task {
         Task::Welcome { generated_at, sealed, .. } => {
-            let present = identities::password(&service.db, user.id).await?.and_then(|p| p.generated_at);
+            let present =
+                identities::password(&service.platform.db, user.id).await?.and_then(|p| p.generated_at);
             let until = generated_at.plus(service.settings.provider.generated_password);
             if present != Some(*generated_at) || until <= now {
                 return Ok(Err("the generated password is replaced or has expired"));
@@ -313,7 +318,8 @@ async fn say(
         Task::PasswordLink { to, sealed, .. } => {
             let token = open(service, sealed)?;
             let hash = bailiwick_platform::keys::token_digest(&token);
-            let Some(link) = mail_links::get(&service.db, &hash, Purpose::Password, now).await? else {
+            let Some(link) = mail_links::get(&service.platform.db, &hash, Purpose::Password, now).await?
+            else {
                 return Ok(Err("the link is used or has expired"));
             };
             set("until", letter::shown(link.expires_at));
@@ -335,7 +341,7 @@ async fn say(
         Task::AddressLink { old, new, sealed, .. } => {
             let token = open(service, sealed)?;
             let hash = bailiwick_platform::keys::token_digest(&token);
-            let found = mail_links::get(&service.db, &hash, Purpose::Address, now).await?;
+            let found = mail_links::get(&service.platform.db, &hash, Purpose::Address, now).await?;
             let Some(link) = found.filter(|_| user.email == *new && !user.email_verified) else {
                 return Ok(Err("the address is no longer waiting to be confirmed"));
             };
@@ -350,7 +356,8 @@ async fn say(
 
 /// Names of the user's roles.
 fn roles(service: &Events, user: &User) -> String {
-    let names = user.role_ids.iter().map(|id| service.catalogue.user_role(id).map_or(id, |r| &r.name));
+    let names =
+        user.role_ids.iter().map(|id| service.platform.catalogue.user_role(id).map_or(id, |r| &r.name));
     names.map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 

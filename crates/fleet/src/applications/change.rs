@@ -95,19 +95,19 @@ impl AllowedChange {
         which: &ApplicationRef,
     ) -> Result<AllowedChange> {
         // A caller without permission neither waits for the row nor makes others wait.
-        let seen = load(&service.db, caller, action, which).await?;
+        let seen = load(&service.platform.db, caller, action, which).await?;
         // A tag is that of the application as the caller sees it.
         let scope = hierarchy(caller);
-        ctx.check_conditions(service, &seen.clone().seen_from(&scope))?;
-        let mut tx = service.db.begin().await?;
+        ctx.check_conditions(&service.platform, &seen.clone().seen_from(&scope))?;
+        let mut tx = service.platform.db.begin().await?;
         if !applications::hold_system(&mut tx, seen.system_id).await? {
             return Err(Error::NotFound(ObjectKind::Application));
         }
         // The decision above may be outdated, so it is repeated on the locked row.
         let before = load(&mut tx, caller, action, which).await?;
-        ctx.check_conditions(service, &before.clone().seen_from(&scope))?;
+        ctx.check_conditions(&service.platform, &before.clone().seen_from(&scope))?;
         let target = decide(caller, action, &before.target()).granted()?;
-        Ok(AllowedChange { tx, target, before, now: service.now() })
+        Ok(AllowedChange { tx, target, before, now: service.platform.now() })
     }
 
     async fn finish(

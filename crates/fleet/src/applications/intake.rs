@@ -72,7 +72,7 @@ pub async fn take_over(
         return Ok(());
     }
     let most = usize::try_from(service.settings.systems.applications).unwrap_or(usize::MAX);
-    intake::store_listed(tx, arrivals, most, now, || service.fresh()).await
+    intake::store_listed(tx, arrivals, most, now, || service.platform.fresh()).await
 }
 
 fn seen(found: Application, system_fqdn: &str) -> Seen {

@@ -74,7 +74,8 @@ pub async fn list(
 ) -> Result<Page<ApplicationRecord>> {
     let (scope, order) = prepare(caller, &query)?;
     let known = known(service, scope, &query.filter).await?;
-    let found = applications::list(&service.db, &scope, &query.filter, order, query.page, known).await?;
+    let found =
+        applications::list(&service.platform.db, &scope, &query.filter, order, query.page, known).await?;
     Ok(Page { rows: seen_from(&scope, found.rows), ..found })
 }
 
@@ -92,9 +93,9 @@ async fn known(service: &Fleet, scope: Scope, filter: &ApplicationFilter) -> Res
     if search.is_none() || *filter != (ApplicationFilter { search, ..ApplicationFilter::default() }) {
         return Ok(None);
     }
-    let total = applications::total(&service.db, &scope, filter);
+    let total = applications::total(&service.platform.db, &scope, filter);
     let (shows, other) = (DependsOn::ApplicationTexts, answer_cache::key_text(filter));
-    answer_cache::number(service, shows, "applications/found", scope, other, total).await.map(Some)
+    answer_cache::number(&service.platform, shows, "applications/found", scope, other, total).await.map(Some)
 }
 
 /// The same list by cursors; an empty one begins the walk (spec: conventions#cursors).
@@ -109,16 +110,17 @@ pub async fn walk(
 ) -> Result<CursorPage<ApplicationRecord>> {
     let (scope, order) = prepare(caller, &query)?;
     let list = answer_cache::key_text(&("applications", &query.filter, order));
-    let (walk, rows) = (Walk::open(service, &list, cursor)?, query.page.page_size);
+    let (walk, rows) = (Walk::open(&service.platform, &list, cursor)?, query.page.page_size);
     let total = match walk.total() {
         Some(total) => total,
         None => match known(service, scope, &query.filter).await? {
             Some(total) => total,
-            None => applications::total(&service.db, &scope, &query.filter).await?,
+            None => applications::total(&service.platform.db, &scope, &query.filter).await?,
         },
     };
     let step = walk.step(rows);
-    let mut found = applications::walk(&service.db, &scope, &query.filter, order, total, &step).await?;
+    let mut found =
+        applications::walk(&service.platform.db, &scope, &query.filter, order, total, &step).await?;
     found.rows = seen_from(&scope, found.rows);
     walk.page(found, total, rows)
 }
@@ -131,7 +133,7 @@ fn prepare(caller: &Caller, query: &ApplicationQuery) -> Result<(Scope, (Applica
 
 /// `GET /applications/{id}`: any that is not deleted, on a system the caller may read.
 pub async fn get(service: &Fleet, caller: &Caller, which: ApplicationRef) -> Result<ApplicationRecord> {
-    Ok(load(&service.db, caller, Action::Read, &which).await?.seen_from(&hierarchy(caller)))
+    Ok(load(&service.platform.db, caller, Action::Read, &which).await?.seen_from(&hierarchy(caller)))
 }
 
 /// The application, if the caller has permission for the action.

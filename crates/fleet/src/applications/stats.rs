@@ -46,7 +46,8 @@ pub struct Totals {
 pub async fn totals(service: &Fleet, caller: &Caller) -> Result<Totals> {
     let scope = list_scope(caller, Resource::Applications)?;
     let modules = modules(service, scope).await?;
-    let mut totals = Totals { with_errors: counts::faulty(&service.db, &scope).await?, ..Totals::default() };
+    let mut totals =
+        Totals { with_errors: counts::faulty(&service.platform.db, &scope).await?, ..Totals::default() };
     for (instance_of, unassigned, assigned) in modules {
         totals.unassigned += unassigned;
         totals.assigned += assigned;
@@ -68,9 +69,9 @@ pub(super) async fn listed(service: &Fleet, scope: Scope) -> Result<u64> {
 /// The applications of each module, unassigned and assigned ones: their counters are summed once for each version of
 /// them.
 async fn modules(service: &Fleet, scope: Scope) -> Result<Vec<(String, u64, u64)>> {
-    let add_up = async { Ok(counts::modules(&service.db, &scope).await?) };
+    let add_up = async { Ok(counts::modules(&service.platform.db, &scope).await?) };
     let (shows, other) = (DependsOn::Applications, String::new());
-    answer_cache::computed(service, shows, "applications/modules", scope, other, add_up).await
+    answer_cache::computed(&service.platform, shows, "applications/modules", scope, other, add_up).await
 }
 
 /// The applications of one version of a module.
@@ -99,12 +100,12 @@ pub struct ModuleCount {
 pub async fn kinds(service: &Fleet, caller: &Caller) -> Result<Vec<ModuleCount>> {
     let scope = list_scope(caller, Resource::Applications)?;
     let add_up = async {
-        let kinds = counts::kinds(&service.db, &scope).await?.into_iter();
+        let kinds = counts::kinds(&service.platform.db, &scope).await?.into_iter();
         Ok(kinds.map(|k| (k.instance_of, k.version, k.name, k.unassigned + k.assigned)).collect())
     };
     let (shows, other) = (DependsOn::Applications, String::new());
     let counted: Vec<(String, String, String, u64)> =
-        answer_cache::computed(service, shows, "applications/kinds", scope, other, add_up).await?;
+        answer_cache::computed(&service.platform, shows, "applications/kinds", scope, other, add_up).await?;
     let mut versions: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
     for (instance_of, version, _, n) in counted.iter().filter(|kind| kind.3 > 0) {
         *versions.entry(instance_of.clone()).or_default().entry(version.clone()).or_default() += n;
@@ -127,12 +128,13 @@ fn of_type(of: ByType, versions: &mut BTreeMap<String, BTreeMap<String, u64>>) -
 /// The number of listed applications over time. `period` as sent; none = 7.
 pub async fn trend(service: &Fleet, caller: &Caller, period: Option<&str>) -> Result<Trend> {
     let scope = list_scope(caller, Resource::Applications)?;
-    let window = Window::parse(service.now(), period)?;
+    let window = Window::parse(service.platform.now(), period)?;
     let since = window.since()?;
-    let changes = async { Ok(stats::changes_by_day(&service.db, &scope, since).await?) };
+    let changes = async { Ok(stats::changes_by_day(&service.platform.db, &scope, since).await?) };
     let (depends_on, day) = (DependsOn::Applications, since.secs().to_string());
     let changes: Vec<(i64, i64)> =
-        answer_cache::computed(service, depends_on, "applications/changes", scope, day, changes).await?;
+        answer_cache::computed(&service.platform, depends_on, "applications/changes", scope, day, changes)
+            .await?;
     window.fill(&changes, listed(service, scope).await?)
 }
 
@@ -196,8 +198,8 @@ pub async fn summary(service: &Fleet, caller: &Caller, query: SummaryQuery) -> R
     let scope = list_scope(caller, Resource::Applications)?;
     let filter = narrowed(service, caller, &scope, &query).await?;
     let counted = match &filter {
-        None => counts::kinds(&service.db, &scope).await?.into_iter().map(counted).collect(),
-        Some(filter) => stats::types(&service.db, &scope, filter).await?,
+        None => counts::kinds(&service.platform.db, &scope).await?.into_iter().map(counted).collect(),
+        Some(filter) => stats::types(&service.platform.db, &scope, filter).await?,
     };
     let filter = filter.unwrap_or_default();
     let mut types = named(service, &scope, &filter, counted).await?;
@@ -224,7 +226,7 @@ async fn narrowed(
     let mut filter = ApplicationFilter { include_hierarchy: query.include_hierarchy, ..Default::default() };
     if let Some(id) = &query.organization_id {
         let place = match id.parse::<OrgId>() {
-            Ok(id) => organizations::node(&service.db, id).await?,
+            Ok(id) => organizations::node(&service.platform.db, id).await?,
             Err(_) => None,
         };
         let granted = in_hierarchy(caller, place.as_ref())
@@ -233,7 +235,7 @@ async fn narrowed(
     }
     if let Some(id) = &query.system_id {
         let found = match id.parse::<SystemId>() {
-            Ok(id) => systems::get(&service.db, id).await?,
+            Ok(id) => systems::get(&service.platform.db, id).await?,
             Err(_) => None,
         };
         let found = found
@@ -270,7 +272,7 @@ async fn named(
     let mut latest = if open.is_empty() {
         HashMap::new()
     } else {
-        stats::latest_names(&service.db, scope, filter, &open).await?
+        stats::latest_names(&service.platform.db, scope, filter, &open).await?
     };
     let by_type = |(instance_of, (mut names, count)): (String, (Vec<String>, u64))| ByType {
         name: latest.remove(&instance_of).or_else(|| names.pop()).unwrap_or_else(|| instance_of.clone()),
@@ -291,7 +293,7 @@ async fn sort(
     let newest: HashMap<String, Ts> = match query.order {
         SummaryOrder::CreatedAt => {
             let names: Vec<&str> = types.iter().map(|t| t.instance_of.as_str()).collect();
-            stats::newest(&service.db, scope, filter, &names).await?
+            stats::newest(&service.platform.db, scope, filter, &names).await?
         }
         _ => HashMap::new(),
     };
@@ -341,7 +343,7 @@ impl Choices {
 /// `GET /filters/applications`; with a search only systems and organizations that it finds.
 pub async fn choices(service: &Fleet, caller: &Caller, search: Option<&ChoiceSearch>) -> Result<Choices> {
     let scope = list_scope(caller, Resource::Applications)?;
-    let kinds = counts::kinds(&service.db, &scope).await?;
+    let kinds = counts::kinds(&service.platform.db, &scope).await?;
     let has_unassigned = kinds.iter().any(|k| k.unassigned > 0)
         && search.is_none_or(|search| search.finds(Choices::UNASSIGNED));
     let mut versions: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -360,8 +362,8 @@ pub async fn choices(service: &Fleet, caller: &Caller, search: Option<&ChoiceSea
     };
     let versions = types.iter().filter_map(of_type).collect();
     let (systems, organizations) = tokio::join!(
-        stats::hosts(&service.db, &scope, HOSTS, search),
-        stats::assignees(&service.db, &scope, search)
+        stats::hosts(&service.platform.db, &scope, HOSTS, search),
+        stats::assignees(&service.platform.db, &scope, search)
     );
     let (mut systems, mut organizations) = (systems?, organizations?);
     let more = search.map(|search| {

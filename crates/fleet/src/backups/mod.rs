@@ -91,17 +91,17 @@ fn checked(id: &str) -> Result<&str> {
 
 /// `GET /systems/backups`: the system's own, the newest first.
 pub async fn own(service: &Fleet, system: &SystemIdentity) -> Result<Vec<Backup>> {
-    Ok(backups::list(&service.db, system.id).await?)
+    Ok(backups::list(&service.platform.db, system.id).await?)
 }
 
 /// `GET /systems/backups/{backup_id}`: a backup of the system with its bytes.
 pub async fn read_own(service: &Fleet, system: &SystemIdentity, id: &str) -> Result<(Backup, Content)> {
-    let found = backups::get(&service.db, system.id, checked(id)?).await?;
+    let found = backups::get(&service.platform.db, system.id, checked(id)?).await?;
     read(service, found.ok_or(Error::NotFound(ObjectKind::Backup))?).await
 }
 
 async fn read(service: &Fleet, backup: Backup) -> Result<(Backup, Content)> {
-    let assets = service.objects.store()?;
+    let assets = service.directory.objects.store()?;
     let bytes = assets.read(&backup.object_key).await.map_err(|e| {
         tracing::error!(backup = backup.id, error = %e, "a backup cannot be read");
         fault(e)
@@ -112,10 +112,10 @@ async fn read(service: &Fleet, backup: Backup) -> Result<(Backup, Content)> {
 /// `DELETE /systems/backups/{backup_id}`.
 pub async fn delete_own(service: &Fleet, system: &SystemIdentity, id: &str) -> Result<()> {
     let id = checked(id)?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     take(service, &mut tx, system.id, id).await?;
     tx.commit().await?;
-    service.objects.wake();
+    service.directory.objects.wake();
     Ok(())
 }
 
@@ -126,14 +126,14 @@ async fn take(service: &Fleet, tx: &mut Tx, system: SystemId, id: &str) -> Resul
         return Err(Error::NotFound(ObjectKind::Backup));
     }
     let key = std::slice::from_ref(&found.object_key);
-    backups::bury(tx, key, service.now(), || service.fresh()).await?;
+    backups::bury(tx, key, service.platform.now(), || service.platform.fresh()).await?;
     Ok(found)
 }
 
 /// `GET /systems/{id}/backups`.
 pub async fn list(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<Vec<Backup>> {
     let system = systems::load(service, caller, id).await?.system;
-    Ok(backups::list(&service.db, system.id).await?)
+    Ok(backups::list(&service.platform.db, system.id).await?)
 }
 
 /// `DELETE /systems/{id}/backups/{backup_id}`.
@@ -145,7 +145,7 @@ pub async fn delete(
 ) -> Result<SystemId> {
     gate(caller, Action::Update, Resource::Systems)?;
     let system = system.ok_or(Error::NotFound(ObjectKind::System))?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let found = stored::lock(&mut tx, system).await?.ok_or(Error::NotFound(ObjectKind::System))?;
     decide(caller, Action::Update, &found.target()).granted()?;
     let taken = take(service, &mut tx, system, checked(id)?).await?;
@@ -156,9 +156,9 @@ pub async fn delete(
         before: Some(json!({"backup_id": taken.id, "filename": taken.filename, "sha256": taken.sha256})),
         after: None,
     };
-    audit::record(&mut tx, service.now(), caller, ctx, event).await?;
+    audit::record(&mut tx, service.platform.now(), caller, ctx, event).await?;
     tx.commit().await?;
-    service.objects.wake();
+    service.directory.objects.wake();
     Ok(system)
 }
 
@@ -174,16 +174,16 @@ pub struct Link {
 /// `GET /systems/{id}/backups/{backup_id}/download`.
 pub async fn link(service: &Fleet, caller: &Caller, system: Option<SystemId>, id: &str) -> Result<Link> {
     let system = systems::load(service, caller, system).await?.system;
-    let found = backups::get(&service.db, system.id, checked(id)?)
+    let found = backups::get(&service.platform.db, system.id, checked(id)?)
         .await?
         .ok_or(Error::NotFound(ObjectKind::Backup))?;
     let settings = &service.settings;
     let life = settings.assets.download_lifetime;
-    let assets = service.objects.store()?;
+    let assets = service.directory.objects.store()?;
     let url = match assets.signed_url(&found.object_key, life).await.map_err(fault)? {
         Some(url) => url,
         None => {
-            let token = token(service, &found.object_key, service.now().plus(life));
+            let token = token(service, &found.object_key, service.platform.now().plus(life));
             format!("{}{}/downloads/{token}", settings.app_url(), settings.api_base_url)
         }
     };
@@ -193,7 +193,7 @@ pub async fn link(service: &Fleet, caller: &Caller, system: Option<SystemId>, id
 /// `<expiry>.<object key>` and its signature, in the alphabet of URLs.
 fn token(service: &Fleet, key: &str, expires: Ts) -> String {
     let said = format!("{}.{key}", expires.0);
-    let signature = BASE64_URL_SAFE_NO_PAD.encode(service.keys.sign_download(said.as_bytes()));
+    let signature = BASE64_URL_SAFE_NO_PAD.encode(service.platform.keys.sign_download(said.as_bytes()));
     format!("{}.{signature}", BASE64_URL_SAFE_NO_PAD.encode(said))
 }
 
@@ -202,20 +202,21 @@ fn named_by(service: &Fleet, token: &str) -> Option<String> {
     let (said, signature) = token.split_once('.')?;
     let said = BASE64_URL_SAFE_NO_PAD.decode(said).ok()?;
     let signature = BASE64_URL_SAFE_NO_PAD.decode(signature).ok()?;
-    if !service.keys.is_download(&said, &signature) {
+    if !service.platform.keys.is_download(&said, &signature) {
         return None;
     }
     let said = String::from_utf8(said).ok()?;
     let (expires, key) = said.split_once('.')?;
     let expires = Ts(expires.parse().ok()?);
-    (service.now() < expires).then(|| key.to_owned())
+    (service.platform.now() < expires).then(|| key.to_owned())
 }
 
 /// `GET /downloads/{token}`: any problem with the token is reported as a missing backup.
 pub async fn read_by_token(service: &Fleet, token: &str) -> Result<(Backup, Content)> {
     let key = named_by(service, token).ok_or(Error::NotFound(ObjectKind::Backup))?;
     // The key names the organization too: a backup that has moved or gone meanwhile is not found.
-    let found = backups::by_object(&service.db, &key).await?.ok_or(Error::NotFound(ObjectKind::Backup))?;
+    let found =
+        backups::by_object(&service.platform.db, &key).await?.ok_or(Error::NotFound(ObjectKind::Backup))?;
     read(service, found).await
 }
 

@@ -57,16 +57,16 @@ pub async fn store(
         let data = json!({ "max_bytes": most });
         return Err(Error::TooLarge { message: "backup too large".into(), data });
     }
-    service.backups.count(system.id, service.now())?;
+    service.backups.count(system.id, service.platform.now())?;
     let place = service.backups.places.clone().try_acquire_owned().map_err(|_| Error::Unavailable {
         message: "service temporarily unavailable".into(),
         log: "too many backups are being uploaded".into(),
     })?;
-    let assets = service.objects.store()?.clone();
+    let assets = service.directory.objects.store()?.clone();
     let draft = Draft::new(service, ctx, system, incoming);
     // A task of its own: a client that disconnects must not stop the cleanup.
     let service = service.clone();
-    let task = service.tasks.clone().spawn(async move {
+    let task = service.platform.tasks.clone().spawn(async move {
         let _place = place;
         let begun = draft.begin(&service).await;
         let outcome = match begun {
@@ -95,7 +95,7 @@ struct Draft {
 
 impl Draft {
     fn new(service: &Fleet, ctx: &RequestContext, system: &SystemIdentity, incoming: Incoming) -> Draft {
-        let uuid: uuid::Uuid = service.fresh();
+        let uuid: uuid::Uuid = service.platform.fresh();
         let cleaned = incoming.filename.as_deref().and_then(cleaned);
         let filename = cleaned.unwrap_or_else(|| format!("backup-{uuid}"));
         let id = format!("{uuid}{}", suffix(&filename));
@@ -117,10 +117,11 @@ impl Draft {
 
     /// Checks that there is room, and enqueues the job that deletes the object if the upload fails.
     async fn begin(&self, service: &Fleet) -> Result<()> {
-        let now = service.now();
-        let mut tx = service.db.begin().await?;
+        let now = service.platform.now();
+        let mut tx = service.platform.db.begin().await?;
         self.check_quota(service, &mut tx).await?;
-        backups::bury_later(&mut tx, service.fresh(), &self.object_key, now.plus(ABANDONED), now).await?;
+        backups::bury_later(&mut tx, service.platform.fresh(), &self.object_key, now.plus(ABANDONED), now)
+            .await?;
         Ok(tx.commit().await?)
     }
 
@@ -158,8 +159,8 @@ impl Draft {
 
     /// Adds the backup to the list and removes those beyond the system's share.
     async fn list(&self, service: &Fleet, sha256: String) -> Result<Backup> {
-        let now = service.now();
-        let mut tx = service.db.begin().await?;
+        let now = service.platform.now();
+        let mut tx = service.platform.db.begin().await?;
         let gone = || Error::unauthenticated("invalid system credentials");
         let held = systems::lock(&mut tx, self.system).await?.ok_or_else(gone)?;
         if held.system.organization.id != self.organization {
@@ -190,7 +191,7 @@ impl Draft {
         let pruned = self.prune(service, &mut tx).await?;
         tx.commit().await?;
         if pruned {
-            service.objects.wake();
+            service.directory.objects.wake();
         }
         Ok(backup)
     }
@@ -210,20 +211,20 @@ impl Draft {
                 pruned.push(backup.object_key);
             }
         }
-        backups::bury(tx, &pruned, service.now(), || service.fresh()).await?;
+        backups::bury(tx, &pruned, service.platform.now(), || service.platform.fresh()).await?;
         Ok(!pruned.is_empty())
     }
 
     /// Deletes the object. If this fails as well, the job from the beginning deletes it.
     async fn give_up(&self, service: &Fleet) {
-        let now = service.now();
+        let now = service.platform.now();
         let sooner = async {
-            let mut tx = service.db.begin().await?;
-            backups::bury_later(&mut tx, service.fresh(), &self.object_key, now, now).await?;
+            let mut tx = service.platform.db.begin().await?;
+            backups::bury_later(&mut tx, service.platform.fresh(), &self.object_key, now, now).await?;
             tx.commit().await
         };
         match sooner.await {
-            Ok(()) => service.objects.wake(),
+            Ok(()) => service.directory.objects.wake(),
             Err(e) => tracing::warn!(error = %e, "what a failed upload left is removed later"),
         }
     }

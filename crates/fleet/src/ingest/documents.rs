@@ -46,7 +46,7 @@ struct Prepared {
 
 /// `POST /systems/inventory`: when this returns, the document is stored.
 pub async fn submit(service: &Fleet, system: SystemId, document: Document) -> Result<Accepted> {
-    let received_at = service.now();
+    let received_at = service.platform.now();
     match tokio::time::timeout(WAIT, queue(service, system, document, received_at)).await {
         Ok(outcome) => outcome,
         Err(_) => Err(lost(format!("not queued within {} s", WAIT.as_secs_f64()))),
@@ -61,7 +61,7 @@ async fn queue(service: &Fleet, system: SystemId, document: Document, received_a
     let prepared = if document.body.len() <= SMALL {
         prepare(&document, &limits)?
     } else {
-        let task = service.tasks.spawn_blocking(move || prepare(&document, &limits));
+        let task = service.platform.tasks.spawn_blocking(move || prepare(&document, &limits));
         task.await.map_err(Error::internal)??
     };
     let accepted = Accepted { timestamp: received_at, data_size: prepared.size };

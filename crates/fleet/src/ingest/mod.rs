@@ -94,7 +94,7 @@ async fn write_once(db: &Db, group: &[Beat]) -> Result<(), StoreError> {
 
 /// `POST /systems/heartbeat`: returns the time of receipt once it is committed.
 pub async fn heartbeat(service: &Fleet, system: &Arc<SystemIdentity>) -> Result<Ts> {
-    let now = service.now();
+    let now = service.platform.now();
     let beat = Beat { from: system.id, at: now };
     let lost = |log: String| Error::Unavailable { message: "failed to process heartbeat".into(), log };
     let written = service.ingest().heartbeats.submit_within(HEARTBEAT_WAIT, beat).await;

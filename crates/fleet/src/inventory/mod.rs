@@ -36,7 +36,9 @@ pub struct Latest {
 /// The latest record of a system the caller may read; none when there is none.
 pub async fn latest(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<Option<Latest>> {
     let found = systems::load(service, caller, id).await?;
-    let Some(record) = inventory::latest(&service.db, found.system.id).await? else { return Ok(None) };
+    let Some(record) = inventory::latest(&service.platform.db, found.system.id).await? else {
+        return Ok(None);
+    };
     let document = pack::unpack(&record.text)?;
     Ok(Some(Latest { record: record.meta, document }))
 }
@@ -46,13 +48,13 @@ const QUARANTINED_AT_ONCE: i64 = 500;
 
 /// Quarantined documents after that entry; for the operator.
 pub async fn quarantined(service: &Fleet, after: i64) -> Result<Vec<Quarantined>> {
-    Ok(inventory::quarantined(&service.db, after, QUARANTINED_AT_ONCE).await?)
+    Ok(inventory::quarantined(&service.platform.db, after, QUARANTINED_AT_ONCE).await?)
 }
 
 /// Puts quarantined documents back into the queue, one or all, like new ones. Returns their number.
 pub async fn replay(service: &Fleet, entry: Option<i64>) -> Result<u64> {
-    let mut tx = service.db.begin().await?;
-    let count = inventory::replay(&mut tx, entry, service.now()).await?;
+    let mut tx = service.platform.db.begin().await?;
+    let count = inventory::replay(&mut tx, entry, service.platform.now()).await?;
     tx.commit().await?;
     Ok(count)
 }

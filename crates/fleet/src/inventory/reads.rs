@@ -71,16 +71,16 @@ pub async fn history(
     page: PageRequest,
 ) -> Result<(SystemId, Page<RecordMeta>)> {
     let system = systems::load(service, caller, id).await?.system.id;
-    Ok((system, reads::history(&service.db, system, range, page).await?))
+    Ok((system, reads::history(&service.platform.db, system, range, page).await?))
 }
 
 /// The texts of the records that [`history`] has returned.
 pub async fn texts(service: &Fleet, records: &[i64]) -> Result<HashMap<i64, String>> {
-    let stored = inventory::stored(&service.db, records).await?;
+    let stored = inventory::stored(&service.platform.db, records).await?;
     let unpack = move || {
         stored.into_iter().map(|record| Ok((record.id, pack::unpack(&record.text)?))).collect::<Result<_>>()
     };
-    service.tasks.spawn_blocking(unpack).await.map_err(Error::internal)?
+    service.platform.tasks.spawn_blocking(unpack).await.map_err(Error::internal)?
 }
 
 /// One record. `entry` is the number from the path, parsed once the caller may read the system.
@@ -93,7 +93,7 @@ pub async fn record(
     let system = systems::load(service, caller, id).await?.system.id;
     let number = entry.parse::<i64>().ok().filter(|number| *number > 0);
     let number = number.ok_or_else(|| Error::bad_request("invalid inventory ID"))?;
-    let record = reads::record(&service.db, system, number)
+    let record = reads::record(&service.platform.db, system, number)
         .await?
         .ok_or(Error::NotFound(ObjectKind::InventoryRecord))?;
     let document = pack::unpack(&record.text)?;
@@ -149,9 +149,12 @@ fn summary(system: SystemId, last_inventory: Ts, has_alerts: bool, counts: Vec<D
 /// Counts over all stored differences; none without any inventory.
 pub async fn changes(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<Option<Summary>> {
     let system = systems::load(service, caller, id).await?.system.id;
-    let Some((_, at)) = reads::latest_time(&service.db, system).await? else { return Ok(None) };
-    let counts = reads::diff_counts(&service.db, system, service.now().minus(RECENT)).await?;
-    let has_alerts = reads::has_alert(&service.db, system, service.now().minus(ALERT_LIFE), None).await?;
+    let Some((_, at)) = reads::latest_time(&service.platform.db, system).await? else { return Ok(None) };
+    let counts =
+        reads::diff_counts(&service.platform.db, system, service.platform.now().minus(RECENT)).await?;
+    let has_alerts =
+        reads::has_alert(&service.platform.db, system, service.platform.now().minus(ALERT_LIFE), None)
+            .await?;
     Ok(Some(summary(system, at, has_alerts, counts)))
 }
 
@@ -162,10 +165,17 @@ pub async fn latest_changes(
     id: Option<SystemId>,
 ) -> Result<Option<Summary>> {
     let system = systems::load(service, caller, id).await?.system.id;
-    let Some((record, at)) = reads::last_processed(&service.db, system).await? else { return Ok(None) };
-    let counts = reads::diff_counts_of(&service.db, record).await?;
-    let has_alerts =
-        reads::has_alert(&service.db, system, service.now().minus(ALERT_LIFE), Some(record)).await?;
+    let Some((record, at)) = reads::last_processed(&service.platform.db, system).await? else {
+        return Ok(None);
+    };
+    let counts = reads::diff_counts_of(&service.platform.db, record).await?;
+    let has_alerts = reads::has_alert(
+        &service.platform.db,
+        system,
+        service.platform.now().minus(ALERT_LIFE),
+        Some(record),
+    )
+    .await?;
     Ok(Some(summary(system, at, has_alerts, counts)))
 }
 
@@ -188,7 +198,7 @@ pub async fn diffs(
 ) -> Result<(SystemId, Page<Chosen>)> {
     let system = systems::load(service, caller, id).await?.system.id;
     check_filter(filter)?;
-    Ok((system, reads::diffs(&service.db, system, filter, page).await?))
+    Ok((system, reads::diffs(&service.platform.db, system, filter, page).await?))
 }
 
 /// The newest batch: its record (none when that was thinned out, or without any) and the differences.
@@ -198,13 +208,13 @@ pub async fn latest_diffs(
     id: Option<SystemId>,
 ) -> Result<(SystemId, Option<i64>, Vec<Chosen>)> {
     let system = systems::load(service, caller, id).await?.system.id;
-    let (record, chosen) = reads::newest_batch(&service.db, system).await?.unwrap_or_default();
+    let (record, chosen) = reads::newest_batch(&service.platform.db, system).await?.unwrap_or_default();
     Ok((system, record, chosen))
 }
 
 /// The differences that [`diffs`] or [`latest_diffs`] have returned, in that order.
 pub async fn diff_rows(service: &Fleet, ids: &[i64]) -> Result<Vec<DiffRow>> {
-    Ok(reads::diffs_by_id(&service.db, ids).await?)
+    Ok(reads::diffs_by_id(&service.platform.db, ids).await?)
 }
 
 /// A day of the timeline.
@@ -241,7 +251,7 @@ pub async fn timeline(
     check_filter(filter)?;
     let mut summary = [0; 5];
     let mut counts: BTreeMap<i64, i64> = BTreeMap::new();
-    for (day, severity, count) in store::diffs_by_day(&service.db, system, filter).await? {
+    for (day, severity, count) in store::diffs_by_day(&service.platform.db, system, filter).await? {
         *counts.entry(day).or_default() += count;
         summary[0] += count;
         if let Some(of_severity) = usize::try_from(severity).ok().and_then(|place| summary.get_mut(place + 1))
@@ -254,7 +264,7 @@ pub async fn timeline(
         || filter.kinds.is_some()
         || filter.search.is_some();
     if !is_narrowed {
-        for day in store::record_days(&service.db, system, filter.range).await? {
+        for day in store::record_days(&service.platform.db, system, filter.range).await? {
             counts.entry(day).or_default();
         }
     }
@@ -271,7 +281,7 @@ pub async fn timeline(
                 filter.range.before.map_or(start(newest + 1), |before| before.min(start(newest + 1))),
             ),
         };
-        for (day, id) in store::records_by_day(&service.db, system, range).await? {
+        for (day, id) in store::records_by_day(&service.platform.db, system, range).await? {
             records.entry(day).or_default().push(id);
         }
     }

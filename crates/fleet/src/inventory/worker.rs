@@ -57,7 +57,7 @@ const ERROR_CHARS: usize = 2000;
 /// Starts the worker on the application's tracker.
 pub fn start_worker(service: &Fleet) {
     let worker = service.clone();
-    service.tasks.spawn(async move {
+    service.platform.tasks.spawn(async move {
         let mut watched = Instant::now();
         let service = &worker;
         let step = || {
@@ -74,7 +74,7 @@ pub fn start_worker(service: &Fleet) {
         };
         let failure = "the inventory queue cannot be worked on";
         let hint = Some(&service.ingest().arrived);
-        Worker { name: KIND, failure, poll: POLL, hint, step }.run(&service.stop).await;
+        Worker { name: KIND, failure, poll: POLL, hint, step }.run(&service.platform.stop).await;
     });
 }
 
@@ -86,8 +86,8 @@ pub async fn run_until_idle(service: &Fleet) -> Result<u64> {
 /// Claims once and processes the claimed entries.
 async fn work_off(service: &Fleet) -> Result<u64> {
     let _turn = service.ingest().hold_worker().await;
-    let mut tx = service.db.begin_relaxed().await?;
-    let claimed = inventory::claim(&mut tx, service.now(), LEASE, CLAIMS).await?;
+    let mut tx = service.platform.db.begin_relaxed().await?;
+    let claimed = inventory::claim(&mut tx, service.platform.now(), LEASE, CLAIMS).await?;
     if claimed.is_empty() {
         return Ok(0);
     }
@@ -181,7 +181,7 @@ async fn together(service: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Unusabl
     };
     let works = read(service, batch).await?;
     let own = service.settings.systems.inventory_rules.clone();
-    let planning = service.tasks.spawn_blocking(move || {
+    let planning = service.platform.tasks.spawn_blocking(move || {
         let rules = own.as_deref().unwrap_or_else(|| Rules::standard());
         works.into_iter().map(|work| plan::plan(rules, work)).collect::<Vec<_>>()
     });
@@ -224,12 +224,12 @@ async fn read(service: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Work>, Fail
     let entries = || batch.iter().flatten();
     let ids: Vec<i64> = entries().filter(|e| e.same_as.is_none()).map(|entry| entry.id).collect();
     let mut bodies =
-        if ids.is_empty() { HashMap::new() } else { inventory::bodies(&service.db, &ids).await? };
+        if ids.is_empty() { HashMap::new() } else { inventory::bodies(&service.platform.db, &ids).await? };
     let systems: Vec<SystemId> =
         batch.iter().filter_map(|entries| entries.first()).map(|entry| entry.system_id).collect();
     let mut latest: HashMap<SystemId, Stored> = HashMap::new();
     let mut texts: HashMap<i64, Packed> = HashMap::new();
-    for stored in inventory::latest_of(&service.db, &systems).await? {
+    for stored in inventory::latest_of(&service.platform.db, &systems).await? {
         texts.insert(stored.id, stored.text.clone());
         latest.insert(stored.system_id, stored);
     }
@@ -237,7 +237,7 @@ async fn read(service: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Work>, Fail
     let older: Vec<i64> =
         entries().filter_map(|entry| entry.same_as).filter(|id| !texts.contains_key(id)).collect();
     if !older.is_empty() {
-        let stored = inventory::stored(&service.db, &older).await?;
+        let stored = inventory::stored(&service.platform.db, &older).await?;
         texts.extend(stored.into_iter().map(|stored| (stored.id, stored.text)));
     }
     let mut works = Vec::with_capacity(batch.len());
@@ -258,7 +258,7 @@ async fn release(service: &Fleet, entries: &[Claimed]) -> Result<()> {
     if entries.is_empty() {
         return Ok(());
     }
-    let mut tx = service.db.begin_relaxed().await?;
+    let mut tx = service.platform.db.begin_relaxed().await?;
     for entry in entries {
         inventory::release(&mut tx, entry).await?;
     }
@@ -283,8 +283,8 @@ impl From<StoreError> for Failure {
 /// Handles a failed entry: it is retried, or quarantined.
 async fn put_back(service: &Fleet, entry: &Claimed, error: &str) -> Result<()> {
     let error: String = error.replace('\0', " ").chars().take(ERROR_CHARS).collect();
-    let (now, attempt) = (service.now(), entry.attempts + 1);
-    let mut tx = service.db.begin().await?;
+    let (now, attempt) = (service.platform.now(), entry.attempts + 1);
+    let mut tx = service.platform.db.begin().await?;
     if attempt >= ATTEMPTS {
         tracing::warn!(entry = entry.id, system = %entry.system_id, error, "inventory document quarantined");
         inventory::quarantine(&mut tx, entry, now, &error).await?;
@@ -298,7 +298,7 @@ async fn put_back(service: &Fleet, entry: &Claimed, error: &str) -> Result<()> {
 
 /// Logs how full the queue is when it is too full (spec: inventory#processing).
 async fn watch_queue(service: &Fleet) {
-    let state = match inventory::state(&service.db).await {
+    let state = match inventory::state(&service.platform.db).await {
         Ok(state) => state,
         Err(e) => return tracing::warn!(error = %e, "the inventory queue cannot be counted"),
     };

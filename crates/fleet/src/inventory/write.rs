@@ -39,8 +39,8 @@ pub async fn write(service: &Fleet, claimed_until: Ts, plans: Vec<Plan>) -> Resu
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let now = service.now();
-    let mut tx = service.db.begin_relaxed().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin_relaxed().await?;
     let held = inventory::hold_all(&mut tx, claimed_until, &ids).await?;
     let systems: Vec<SystemId> = plans.iter().map(|plan| plan.system).collect();
     let senders = inventory::hold_senders(&mut tx, &systems).await?;

@@ -53,7 +53,7 @@ pub async fn create(
     let mut new = body()?;
     // The server's keys are ignored, whatever values the client sends.
     new.custom_data = client_keys(Holder::System, new.custom_data);
-    let now = service.now();
+    let now = service.platform.now();
     // Without an organization, the field errors are reported before references are checked.
     if new.organization_id.trim().is_empty() {
         let mut fields = check_fields(&new);
@@ -61,7 +61,7 @@ pub async fn create(
         check_times(&mut fields, &new, now);
         return Err(fields.finish().err().unwrap_or(Error::field("organization_id", "required")));
     }
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let (granted, place, organization) = home(&mut tx, caller, Action::Create, &new.organization_id).await?;
     let creator = creator(&mut tx, caller, &new).await?;
     let mut fields = check_fields(&new);
@@ -163,7 +163,7 @@ fn build(
     (created_at, registered_at, now): (Ts, Option<Ts>, Ts),
 ) -> Created {
     let system = System {
-        id: service.fresh::<SystemId>(),
+        id: service.platform.fresh::<SystemId>(),
         name: new.name,
         system_type: None,
         fqdn: String::new(),
@@ -172,7 +172,8 @@ fn build(
         version: String::new(),
         custom_data: new.custom_data,
         organization,
-        system_key: SystemKey::generate(&service.settings.systems.key_prefix, &*service.entropy).to_string(),
+        system_key: SystemKey::generate(&service.settings.systems.key_prefix, &*service.platform.entropy)
+            .to_string(),
         notes: new.notes,
         created_at,
         updated_at: now,
@@ -185,7 +186,7 @@ fn build(
         deleted: Mark::default(),
         rebranding: None,
     };
-    Created { system, secret: SystemSecret::generate(&*service.entropy) }
+    Created { system, secret: SystemSecret::generate(&*service.platform.entropy) }
 }
 
 async fn store(
@@ -203,7 +204,7 @@ async fn store(
         custom_data: system.custom_data.clone(),
         system_key: system.system_key.clone(),
         secret_public: secret.public.clone(),
-        secret_hash: hash_secret(secret.secret.reveal(), &*service.entropy),
+        secret_hash: hash_secret(secret.secret.reveal(), &*service.platform.entropy),
         created_by: system.created_by.clone(),
         created_at: system.created_at,
         updated_at: system.updated_at,

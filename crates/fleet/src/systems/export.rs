@@ -24,7 +24,7 @@ pub async fn export(service: &Fleet, caller: &Caller, query: SystemQuery, asked:
     let format = Format::parse(&asked.format)?;
     let kind = ListName { noun: "Systems", plural: "systems" };
     let source = Systems { service: service.clone(), scope, filter: query.filter, order };
-    exports::export(service, caller, (kind, format), asked.filters, source).await
+    exports::export(&service.directory, caller, (kind, format), asked.filters, source).await
 }
 
 struct Systems {
@@ -46,11 +46,11 @@ impl Source for Systems {
 
     async fn read(&self, step: Step) -> Stored<WalkStep<SystemRecord>> {
         let known = KnownCounts::default();
-        stored::walk(&self.service.db, &self.scope, &self.filter, self.order, known, &step).await
+        stored::walk(&self.service.platform.db, &self.scope, &self.filter, self.order, known, &step).await
     }
 
     async fn count(&self) -> Stored<u64> {
-        stored::total(&self.service.db, &self.scope, &self.filter, KnownCounts::default()).await
+        stored::total(&self.service.platform.db, &self.scope, &self.filter, KnownCounts::default()).await
     }
 
     fn table(&self, lines: Vec<SystemRecord>, has_header: bool) -> Written {

@@ -15,6 +15,7 @@ pub struct Info {
 
 /// Its present row; 404 when it was destroyed after the authentication.
 pub async fn info(service: &Fleet, identity: &SystemIdentity) -> Result<Info> {
-    let found = systems::get(&service.db, identity.id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
+    let found =
+        systems::get(&service.platform.db, identity.id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
     Ok(Info { system: found.system, organization_suspended_at: found.organization_suspended.at })
 }

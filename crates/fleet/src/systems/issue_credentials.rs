@@ -25,10 +25,10 @@ pub async fn issue_credentials(
     ctx: &RequestContext,
     identity: &SystemIdentity,
 ) -> Result<Issued> {
-    let now = service.now();
-    let secret = SystemSecret::generate(&*service.entropy);
-    let hash = hash_secret(secret.secret.reveal(), &*service.entropy);
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let secret = SystemSecret::generate(&*service.platform.entropy);
+    let hash = hash_secret(secret.secret.reveal(), &*service.platform.entropy);
+    let mut tx = service.platform.db.begin().await?;
     // The gate's check may be outdated, so it is repeated on the locked rows.
     let found = systems::lock(&mut tx, identity.id).await?;
     let has_pair = legacy::hold(&mut tx, identity.id).await?;

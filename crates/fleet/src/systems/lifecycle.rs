@@ -85,7 +85,7 @@ pub async fn destroy(
     backup_objects::bury_system(service, &mut step.tx, step.target.id()).await?;
     lifecycle::destroy(&mut step.tx, &step.target, &step.before, step.now).await?;
     step.finish(caller, ctx, AuditAction::SystemDestroy, Happening::Destroyed).await?;
-    service.objects.wake();
+    service.directory.objects.wake();
     Ok(())
 }
 
@@ -99,12 +99,12 @@ pub async fn regenerate_secret(
     force: impl FnOnce() -> Result<bool>,
 ) -> Result<Created> {
     let mut step = AllowedChange::begin(service, caller, ctx, Action::RegenerateSecret, id).await?;
-    check_fresh_sign_in(service, caller)?;
+    check_fresh_sign_in(&service.identity, caller)?;
     if !force()? && step.before.registered_at.is_some() {
         return Err(Error::conflict("system is already registered"));
     }
-    let secret = SystemSecret::generate(&*service.entropy);
-    let hash = hash_secret(secret.secret.reveal(), &*service.entropy);
+    let secret = SystemSecret::generate(&*service.platform.entropy);
+    let hash = hash_secret(secret.secret.reveal(), &*service.platform.entropy);
     lifecycle::set_secret(&mut step.tx, &step.target, &secret.public, &hash, step.now).await?;
     let system = System { registered_at: None, updated_at: step.now, ..step.before.clone() };
     step.finish(caller, ctx, AuditAction::SystemRegenerateSecret, Happening::SecretChanged).await?;
@@ -130,14 +130,14 @@ impl AllowedChange {
     ) -> Result<AllowedChange> {
         // A caller without permission neither waits for the row nor makes others wait.
         let found = load_for(service, caller, action, id).await?;
-        ctx.check_conditions(service, &found.system)?;
-        let mut tx = service.db.begin().await?;
+        ctx.check_conditions(&service.platform, &found.system)?;
+        let mut tx = service.platform.db.begin().await?;
         let held =
             systems::lock(&mut tx, found.system.id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
         let target = decide(caller, action, &held.target()).granted()?;
-        ctx.check_conditions(service, &held.system)?;
+        ctx.check_conditions(&service.platform, &held.system)?;
         let (standing, before) = (held.standing, held.seen_from(&hierarchy(caller)).system);
-        Ok(AllowedChange { tx, target, before, standing, now: service.now() })
+        Ok(AllowedChange { tx, target, before, standing, now: service.platform.now() })
     }
 
     async fn finish(

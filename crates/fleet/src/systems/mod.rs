@@ -62,7 +62,7 @@ pub(crate) async fn list_within(service: &Fleet, scope: Scope, query: SystemQuer
     let order = prepare(&query)?;
     let known = known(service, scope, &query, order.0).await?;
     let part = Part { order, page: query.page };
-    let page = systems::list(&service.db, &scope, &query.filter, part, known).await?;
+    let page = systems::list(&service.platform.db, &scope, &query.filter, part, known).await?;
     Ok(page.map(|record| record.seen_from(&scope).system))
 }
 
@@ -102,16 +102,16 @@ async fn listed(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<
     if asked.any(|status| *status == StatusFilter::NoInventory) {
         return Ok(None);
     }
-    let total = systems::total(&service.db, &scope, filter, KnownCounts::default());
+    let total = systems::total(&service.platform.db, &scope, filter, KnownCounts::default());
     let shows = if systems::depends_on_status(filter) { DependsOn::Listed } else { DependsOn::Systems };
     let other = answer_cache::key_text(filter);
-    answer_cache::number(service, shows, "systems/listed", scope, other, total).await.map(Some)
+    answer_cache::number(&service.platform, shows, "systems/listed", scope, other, total).await.map(Some)
 }
 
 /// How many systems a scope holds.
 async fn all(service: &Fleet, scope: Scope) -> Result<u64> {
-    let sum = async { Ok(organizations::totals(&service.db, &scope).await?.systems) };
-    answer_cache::number(service, DependsOn::Figures, "systems", scope, String::new(), sum).await
+    let sum = async { Ok(organizations::totals(&service.platform.db, &scope).await?.systems) };
+    answer_cache::number(&service.platform, DependsOn::Figures, "systems", scope, String::new(), sum).await
 }
 
 /// The order of the query.
@@ -140,7 +140,7 @@ pub async fn load_for(
     // Before the row is looked for: the refusal must not tell whether there is one.
     gate(caller, action, Resource::Systems)?;
     let id = id.ok_or(Error::NotFound(ObjectKind::System))?;
-    let found = systems::get(&service.db, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
+    let found = systems::get(&service.platform.db, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
     decide(caller, action, &found.target()).granted()?;
     Ok(found.seen_from(&hierarchy(caller)))
 }

@@ -63,15 +63,15 @@ pub(super) async fn reassign(
         service: service.clone(),
         caller: caller.clone(),
         ctx: ctx.clone(),
-        id: service.fresh(),
-        holder: service.fresh(),
+        id: service.platform.fresh(),
+        holder: service.platform.fresh(),
         seen,
         to,
         change,
         copies: BTreeMap::new(),
     };
     // A task of its own: a client that disconnects must leave neither the lock nor copies behind.
-    let task = service.tasks.spawn(work.run());
+    let task = service.platform.tasks.spawn(work.run());
     task.await.map_err(Error::internal)?
 }
 
@@ -111,8 +111,8 @@ impl Work {
     }
 
     async fn take(&self, name: &str) -> Result<bool> {
-        let now = self.service.now();
-        Ok(leases::take(&self.service.db, name, self.holder, now, now.plus(LOCK)).await?)
+        let now = self.service.platform.now();
+        Ok(leases::take(&self.service.platform.db, name, self.holder, now, now.plus(LOCK)).await?)
     }
 
     /// Keeps the cleanup of earlier moves from running.
@@ -143,7 +143,7 @@ impl Work {
 
     /// Copies the backups that are not copied yet.
     async fn copy(&mut self) -> Result<()> {
-        let mut missing = backups::list(&self.service.db, self.seen.id).await?;
+        let mut missing = backups::list(&self.service.platform.db, self.seen.id).await?;
         missing.retain(|backup| !self.copies.contains_key(&backup.object_key));
         if missing.is_empty() {
             return Ok(());
@@ -152,15 +152,15 @@ impl Work {
             let copy = backup_objects::object_key(self.to, &self.seen.system_key, &backup.id);
             self.copies.insert(backup.object_key.clone(), copy);
         }
-        let mut tx = self.service.db.begin().await?;
-        let now = self.service.now();
+        let mut tx = self.service.platform.db.begin().await?;
+        let now = self.service.platform.now();
         transfer::enqueue(&mut tx, &self.service, self.behind(None), now.plus(LOCK)).await?;
         tx.commit().await?;
         for backup in &missing {
             let Some(copy) = self.copies.get(&backup.object_key) else { continue };
             if let Err(e) = backup_objects::copy(&self.service, backup, copy).await {
                 // A backup that was deleted meanwhile, perhaps with its system, needs no copy.
-                if backups::by_object(&self.service.db, &backup.object_key).await?.is_some() {
+                if backups::by_object(&self.service.platform.db, &backup.object_key).await?.is_some() {
                     return Err(e);
                 }
             }
@@ -170,11 +170,11 @@ impl Work {
 
     /// Moves everything at once, if it still may.
     async fn write(&self) -> Result<Written, Aborted> {
-        let (service, id, now) = (&self.service, self.seen.id, self.service.now());
-        let mut tx = service.db.begin().await?;
+        let (service, id, now) = (&self.service, self.seen.id, self.service.platform.now());
+        let mut tx = service.platform.db.begin().await?;
         let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
         let target = decide(&self.caller, Action::Update, &found.target()).granted()?;
-        self.ctx.check_conditions(service, &found.system)?;
+        self.ctx.check_conditions(&service.platform, &found.system)?;
         let to = self.to.to_string();
         let (granted, place, _) = home(&mut tx, &self.caller, Action::Update, &to).await?;
         check_registered(&found.system, to)?;
@@ -245,7 +245,7 @@ impl Work {
             backups_copied: backups.len() as u64,
             history_rows,
             apps_unassigned,
-            occurred_at: self.service.now(),
+            occurred_at: self.service.platform.now(),
         }
     }
 
@@ -266,11 +266,12 @@ impl Work {
     async fn give_up(&self) {
         let given_up = async {
             for name in [lock(self.seen.id), transfer::lock(self.seen.id)] {
-                leases::release(&self.service.db, &name, self.holder).await?;
+                leases::release(&self.service.platform.db, &name, self.holder).await?;
             }
             if !self.copies.is_empty() {
-                let mut tx = self.service.db.begin().await?;
-                transfer::enqueue(&mut tx, &self.service, self.behind(None), self.service.now()).await?;
+                let mut tx = self.service.platform.db.begin().await?;
+                transfer::enqueue(&mut tx, &self.service, self.behind(None), self.service.platform.now())
+                    .await?;
                 tx.commit().await?;
             }
             Ok::<(), Error>(())

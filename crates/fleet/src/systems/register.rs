@@ -19,11 +19,11 @@ pub struct Registered {
 
 /// Registers the system with the presented secret; `secret`: none = missing from the body.
 pub async fn register(service: &Fleet, ctx: &RequestContext, secret: Option<&str>) -> Result<Registered> {
-    let received_at = service.now();
+    let received_at = service.platform.now();
     let text = secret.filter(|s| !s.is_empty()).ok_or_else(|| Error::field("system_secret", "required"))?;
     let secret =
         SystemSecret::parse(text).ok_or_else(|| Error::bad_request("invalid system secret format"))?;
-    let failures = &service.credentials().failures;
+    let failures = &service.identity.credentials().failures;
     let pair = failures.pair(ctx.client_ip, CredentialKey::Public(&secret.public));
     failures.check(pair, received_at)?;
     let Some(found) = find(service, &secret, received_at).await? else {
@@ -35,7 +35,7 @@ pub async fn register(service: &Fleet, ctx: &RequestContext, secret: Option<&str
         return Ok(done);
     }
     let from = ctx.client_ip.to_string();
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     if credentials::register(&mut tx, &found, received_at, &from).await? {
         let draft = EventDraft::system_by_id(Happening::Registered, found.id, &found.system_key);
         draft.write(&mut tx, received_at).await?;
@@ -52,12 +52,12 @@ pub async fn register(service: &Fleet, ctx: &RequestContext, secret: Option<&str
 
 /// The system with this secret. An unknown lookup part costs one query a minute, and as much work as a known one.
 async fn find(service: &Fleet, secret: &SystemSecret, now: Ts) -> Result<Option<CredentialRecord>> {
-    let memory = service.credentials();
+    let memory = service.identity.credentials();
     let part = CredentialKey::Public(&secret.public);
     let found = if memory.is_unknown(part, now) {
         None
     } else {
-        let read = credentials::by_public(&service.db, &secret.public).await?;
+        let read = credentials::by_public(&service.platform.db, &secret.public).await?;
         // Only after a query: repeated requests do not prolong the time.
         if read.is_none() {
             memory.note_unknown(part, now);
@@ -70,10 +70,10 @@ async fn find(service: &Fleet, secret: &SystemSecret, now: Ts) -> Result<Option<
     let Some(found) = found else { return Ok(None) };
     // The first use of a secret with an imported hash.
     let Some(imported) = Imported::parse(&found.secret_hash) else { return Ok(None) };
-    if !take_over(service, found.id, &imported, secret.secret.reveal()).await? {
+    if !take_over(&service.identity, found.id, &imported, secret.secret.reveal()).await? {
         return Ok(None);
     }
-    let again = credentials::by_public(&service.db, &secret.public).await?;
+    let again = credentials::by_public(&service.platform.db, &secret.public).await?;
     let right = is_right(again.as_ref(), secret);
     Ok(again.filter(|_| right))
 }

@@ -27,12 +27,12 @@ const BATCH: usize = 500;
 /// # Errors
 /// The database's.
 pub async fn update_statuses(service: &Fleet) -> Result<()> {
-    let cutoff = service.now().minus(service.settings.systems.liveness_timeout);
+    let cutoff = service.platform.now().minus(service.settings.systems.liveness_timeout);
     loop {
-        let due = status::due(&service.db, cutoff, LATE).await?;
+        let due = status::due(&service.platform.db, cutoff, LATE).await?;
         let mut set = 0;
         for ids in due.chunks(BATCH) {
-            match status::update_some(&service.db, ids, cutoff).await {
+            match status::update_some(&service.platform.db, ids, cutoff).await {
                 Ok(some) => set += some,
                 // The next round has them.
                 Err(e) if e.is_collision() => {}
@@ -55,27 +55,35 @@ pub async fn totals(service: &Fleet, caller: &Caller, minutes: Option<u64>) -> R
         of(service, scope).await?
     } else {
         // No system is older than the epoch, and some databases cannot store earlier times.
-        let cutoff = service.now().minus(asked).max(Ts(0));
-        stats::totals_at(&service.db, &scope, cutoff).await?
+        let cutoff = service.platform.now().minus(asked).max(Ts(0));
+        stats::totals_at(&service.platform.db, &scope, cutoff).await?
     };
     Ok((totals, minutes.unwrap_or(timeout.as_secs() / 60)))
 }
 
 /// The totals of a scope.
 pub(super) async fn of(service: &Fleet, scope: Scope) -> Result<Totals> {
-    let totals = async { Ok(stats::totals(&service.db, &scope).await?) };
-    answer_cache::computed(service, DependsOn::Statuses, "systems/totals", scope, String::new(), totals).await
+    let totals = async { Ok(stats::totals(&service.platform.db, &scope).await?) };
+    answer_cache::computed(
+        &service.platform,
+        DependsOn::Statuses,
+        "systems/totals",
+        scope,
+        String::new(),
+        totals,
+    )
+    .await
 }
 
 /// `GET /systems/trend`. `period` as sent; none = 7.
 pub async fn trend(service: &Fleet, caller: &Caller, period: Option<&str>) -> Result<Trend> {
     let scope = list_scope(caller, Resource::Systems)?;
-    let window = Window::parse_calendar(service.now(), period)?;
+    let window = Window::parse_calendar(service.platform.now(), period)?;
     let since = window.since()?;
-    let changes = async { Ok(stats::changes_by_day(&service.db, &scope, since).await?) };
+    let changes = async { Ok(stats::changes_by_day(&service.platform.db, &scope, since).await?) };
     let (depends_on, day) = (DependsOn::Figures, since.secs().to_string());
     let changes: Vec<(i64, i64)> =
-        answer_cache::computed(service, depends_on, "systems/changes", scope, day, changes).await?;
+        answer_cache::computed(&service.platform, depends_on, "systems/changes", scope, day, changes).await?;
     window.fill(&changes, super::all(service, scope).await?)
 }
 
@@ -95,10 +103,16 @@ pub struct Choices {
 /// Types, ascending, with their versions, descending.
 pub async fn products(service: &Fleet, caller: &Caller) -> Result<BTreeMap<String, Vec<String>>> {
     let scope = list_scope(caller, Resource::Systems)?;
-    let found = async { Ok(stats::products(&service.db, &scope).await?) };
-    let found: Vec<(String, String)> =
-        answer_cache::computed(service, DependsOn::Systems, "systems/products", scope, String::new(), found)
-            .await?;
+    let found = async { Ok(stats::products(&service.platform.db, &scope).await?) };
+    let found: Vec<(String, String)> = answer_cache::computed(
+        &service.platform,
+        DependsOn::Systems,
+        "systems/products",
+        scope,
+        String::new(),
+        found,
+    )
+    .await?;
     let mut products: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (product, version) in found {
         let versions = products.entry(product).or_default();
@@ -113,9 +127,10 @@ pub async fn products(service: &Fleet, caller: &Caller) -> Result<BTreeMap<Strin
 /// The creators of systems. A system keeps its creator, so they change only when there are more or fewer systems, or with
 /// people.
 async fn creators_of(service: &Fleet, scope: Scope) -> Result<Vec<CreatorChoice>> {
-    let found = async { Ok(creators::creators(&service.db, Of::Systems, &scope).await?) };
+    let found = async { Ok(creators::creators(&service.platform.db, Of::Systems, &scope).await?) };
     let other = String::new();
-    answer_cache::computed(service, DependsOn::Figures, "systems/creators", scope, other, found).await
+    answer_cache::computed(&service.platform, DependsOn::Figures, "systems/creators", scope, other, found)
+        .await
 }
 
 /// `GET /filters/systems`; with a search only creators and organizations that it finds.
@@ -123,7 +138,7 @@ pub async fn choices(service: &Fleet, caller: &Caller, search: Option<&ChoiceSea
     let scope = list_scope(caller, Resource::Systems)?;
     let products = products(service, caller).await?;
     let mut creators = by_name(creators_of(service, scope).await?);
-    let mut organizations = stats::homes(&service.db, &scope, search).await?;
+    let mut organizations = stats::homes(&service.platform.db, &scope, search).await?;
     let more = narrow(search, &mut creators, &mut organizations);
     Ok(Choices { products, creators, organizations, more })
 }

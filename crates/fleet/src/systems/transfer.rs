@@ -63,12 +63,12 @@ impl Transfers {
 /// Enqueues the cleanup for `at`; a second call for the same move replaces the job.
 pub(super) async fn enqueue(tx: &mut Tx, service: &Fleet, cleanup: Cleanup, at: Ts) -> Result<()> {
     let job = NewJob {
-        id: service.fresh(),
+        id: service.platform.fresh(),
         kind: KIND,
         key: Some(cleanup.reassignment.to_string()),
         payload: serde_json::to_value(cleanup).map_err(Error::internal)?,
         next_at: at,
-        at: service.now(),
+        at: service.platform.now(),
     };
     Ok(jobs::enqueue(tx, job).await?)
 }

@@ -10,8 +10,8 @@ use serde_json::json;
 
 /// Ends the registration of the calling system and its secret; `regenerate-secret` gives it a new one.
 pub async fn unregister(service: &Fleet, ctx: &RequestContext, identity: &SystemIdentity) -> Result<()> {
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     if !credentials::unregister(&mut tx, identity.id, now).await? {
         // A concurrent call was faster and has ended this credential too.
         return Err(Error::unauthenticated("invalid system credentials"));

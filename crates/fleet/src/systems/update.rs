@@ -36,10 +36,10 @@ pub async fn update(
 ) -> Result<System> {
     gate(caller, Action::Update, Resource::Systems)?;
     let id = id.ok_or(Error::NotFound(ObjectKind::System))?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
     let granted = decide(caller, Action::Update, &found.target()).granted()?;
-    ctx.check_conditions(service, &found.system)?;
+    ctx.check_conditions(&service.platform, &found.system)?;
     let change = body()?;
     let shown_creator = found.clone().seen_from(&hierarchy(caller)).system.created_by;
     let mut system = found.system;
@@ -51,7 +51,7 @@ pub async fn update(
         drop(tx);
         return reassign::reassign(service, caller, ctx, unmoved, to, change).await;
     }
-    system.updated_at = service.now();
+    system.updated_at = service.platform.now();
     systems::update(&mut tx, &granted, &system).await?;
     // The system's alerts carry its name, which is cached with the credential.
     tx.bump_auth_epoch(AffectedSystems::Systems(vec![id])).await?;

@@ -23,18 +23,18 @@ pub async fn walk(
     let scope = list_scope(caller, Resource::Systems)?;
     let order = prepare(&query)?;
     let list = answer_cache::key_text(&("systems", &query.filter, order));
-    let walk = Walk::open(service, &list, cursor)?;
+    let walk = Walk::open(&service.platform, &list, cursor)?;
     let (rows, step) = (query.page.page_size, walk.step(query.page.page_size));
     let total = match walk.total() {
         // Each step but the first has it from its cursor, and counts nothing.
         Some(total) => total,
         None => {
             let known = known(service, scope, &query, order.0).await?;
-            systems::total(&service.db, &scope, &query.filter, known).await?
+            systems::total(&service.platform.db, &scope, &query.filter, known).await?
         }
     };
     let known = KnownCounts { listed: Some(total), totals: None };
-    let found = systems::walk(&service.db, &scope, &query.filter, order, known, &step).await?;
+    let found = systems::walk(&service.platform.db, &scope, &query.filter, order, known, &step).await?;
     walk.page(seen_from(&scope, found), total, rows)
 }
 

@@ -99,12 +99,12 @@ pub(crate) async fn authenticate(
 ) -> Result<Caller> {
     let refused = || Error::unauthenticated("invalid api key");
     let token = ApiKeyToken::parse(token).ok_or_else(refused)?;
-    let found = api_keys::by_public(&service.db, &token.public).await.map_err(unreadable)?;
+    let found = api_keys::by_public(&service.platform.db, &token.public).await.map_err(unreadable)?;
     // The same work whether or not there is such a key, so the response time reveals nothing.
     let hash = found.as_ref().and_then(|key| SaltedHash::parse(&key.secret_hash));
     let is_right = is_secret(hash.as_ref(), token.secret.reveal());
     let key = found.ok_or_else(refused)?;
-    let now = service.now();
+    let now = service.platform.now();
     if let Some(reason) = refusal(&key, is_right, now) {
         note_refusal(service, &key, request, Event::AuthFailed(reason), now).await;
         return Err(refused());
@@ -119,7 +119,7 @@ pub(crate) async fn authenticate(
         return Err(too_many);
     }
     note_use(service, &key, request, now).await;
-    let identity = Arc::new(identity_of(&service.catalogue, key.user));
+    let identity = Arc::new(identity_of(&service.platform.catalogue, key.user));
     Ok(Caller::ApiKey { identity, mode: key.mode })
 }
 
@@ -151,7 +151,7 @@ async fn note_refusal(
     let ip = request.client_ip.to_string();
     let path: String = request.path.chars().take(MAX_PATH).collect();
     let new = NewEvent {
-        id: service.fresh(),
+        id: service.platform.fresh(),
         api_key_id: key.id,
         user_id: key.user.id,
         organization_id: key.user.organization.id,
@@ -164,7 +164,7 @@ async fn note_refusal(
         at: now,
     };
     let written: Result<()> = async {
-        let mut tx = service.db.begin_relaxed().await?;
+        let mut tx = service.platform.db.begin_relaxed().await?;
         events::record(&mut tx, &new).await?;
         Ok(tx.commit().await?)
     }
@@ -181,7 +181,7 @@ async fn note_use(service: &Identity, key: &Presented, request: &BearerRequest<'
     }
     let ip = request.client_ip.to_string();
     let written: Result<()> = async {
-        let mut tx = service.db.begin_relaxed().await?;
+        let mut tx = service.platform.db.begin_relaxed().await?;
         api_keys::note_use(&mut tx, key.id, now, &ip, USE_INTERVAL).await?;
         Ok(tx.commit().await?)
     }

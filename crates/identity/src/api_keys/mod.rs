@@ -77,13 +77,13 @@ pub async fn create(
     let user = owner.user_id;
     let place = passwords::location(service, user).await?;
     let place = place.ok_or_else(|| Error::forbidden("api keys are not available for this account"))?;
-    check_limit(api_keys::count_active(&service.db, user, service.now()).await?)?;
+    check_limit(api_keys::count_active(&service.platform.db, user, service.platform.now()).await?)?;
     let accepted = accept(body()?)?;
     let wrong = || Error::field("password", "incorrect_password");
     if !passwords::verify_at(service, user, ctx.client_ip, &accepted.password, &place).await? {
         return Err(wrong());
     }
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     // The user's row is locked: parallel creations wait for each other, and the user cannot be suspended or deleted
     // meanwhile.
     let held = identities::get_for_login(&mut tx, user).await?.ok_or_else(gone)?;
@@ -94,9 +94,9 @@ pub async fn create(
     if !passwords::is_unchanged(&mut tx, user, &place).await? {
         return Err(wrong());
     }
-    let now = service.now();
+    let now = service.platform.now();
     check_limit(api_keys::count_active(&mut tx, user, now).await?)?;
-    let token = ApiKeyToken::generate(&*service.entropy);
+    let token = ApiKeyToken::generate(&*service.platform.entropy);
     let key = insert(service, &mut tx, &held, accepted, &token, now).await?;
     record(service, &mut tx, caller, ctx, &key, (Event::Created, now)).await?;
     tx.commit().await?;
@@ -144,11 +144,11 @@ async fn insert(
     now: Ts,
 ) -> Result<ApiKey> {
     let new = NewApiKey {
-        id: service.fresh(),
+        id: service.platform.fresh(),
         user_id: owner.id,
         name: accepted.name,
         key_public: token.public.clone(),
-        secret_hash: hash_secret(token.secret.reveal(), &*service.entropy),
+        secret_hash: hash_secret(token.secret.reveal(), &*service.platform.entropy),
         mode: accepted.mode,
         expires_at: now.plus(accepted.life),
         at: now,
@@ -183,7 +183,7 @@ async fn record(
         _ => (AuditAction::ApiKeyRevoke, "DELETE", format!("{PATH}/{}", key.id)),
     };
     let event = NewEvent {
-        id: service.fresh(),
+        id: service.platform.fresh(),
         api_key_id: key.id,
         user_id: key.user_id,
         organization_id: key.organization_id,
@@ -210,7 +210,7 @@ async fn record(
 
 /// The caller's keys, the newest first.
 pub async fn list(service: &Identity, caller: &Caller) -> Result<Vec<ApiKey>> {
-    Ok(api_keys::of_user(&service.db, identity(caller)?.user_id, service.now()).await?)
+    Ok(api_keys::of_user(&service.platform.db, identity(caller)?.user_id, service.platform.now()).await?)
 }
 
 /// Revokes a key of the caller; a key that has already ended stays unchanged. `id`: none = malformed.
@@ -223,12 +223,12 @@ pub async fn revoke(
     let user: UserId = identity(caller)?.user_id;
     let missing = || Error::NotFound(ObjectKind::ApiKey);
     let id = id.ok_or_else(missing)?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let key = api_keys::lock(&mut tx, id, user).await?.ok_or_else(missing)?;
     if key.revoked_at.is_some() {
         return Ok(());
     }
-    let now = service.now();
+    let now = service.platform.now();
     api_keys::revoke(&mut tx, id, now).await?;
     record(service, &mut tx, caller, ctx, &key, (Event::Revoked, now)).await?;
     Ok(tx.commit().await?)
@@ -254,5 +254,5 @@ pub async fn history(service: &Identity, caller: &Caller, query: HistoryQuery) -
             .then(|| query.event.into_iter().filter(|word| EVENTS.contains(&word.as_str())).collect()),
         keys: list_filters::ids(&query.api_key_id),
     };
-    Ok(events::of_user(&service.db, identity(caller)?.user_id, &filter, query.page).await?)
+    Ok(events::of_user(&service.platform.db, identity(caller)?.user_id, &filter, query.page).await?)
 }

@@ -79,7 +79,8 @@ pub(crate) async fn authenticate_access_token(service: &Identity, token: &str) -
     if token.len() > MAX_TOKEN_BYTES {
         return Err(invalid());
     }
-    let presented = tokens::verify(service, TokenKind::Access, token, service.now()).ok_or_else(invalid)?;
+    let presented =
+        tokens::verify(service, TokenKind::Access, token, service.platform.now()).ok_or_else(invalid)?;
     let found = service.bearers().of(presented.chain).await?;
     let bearer = found.filter(|b| b.identity.user_id == presented.user_id).ok_or_else(invalid)?;
     refuse_disabled(bearer.standing)?;
@@ -93,5 +94,5 @@ pub(crate) async fn authenticate_access_token(service: &Identity, token: &str) -
 pub(crate) fn is_own(service: &Identity, token: &str) -> bool {
     [TokenKind::Access, TokenKind::Impersonation, TokenKind::Refresh]
         .into_iter()
-        .any(|kind| service.keys.names(kind, token))
+        .any(|kind| service.platform.keys.names(kind, token))
 }

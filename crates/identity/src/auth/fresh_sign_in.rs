@@ -15,7 +15,7 @@ const FRESH_SIGN_IN_REQUIRED: &str = "fresh_sign_in_required";
 pub fn check_fresh_sign_in(service: &Identity, caller: &Caller) -> Result<()> {
     let longest = service.settings.tokens.fresh_sign_in;
     let Caller::User(user) = caller else { return Ok(()) };
-    let is_fresh = user.signed_in_at.is_some_and(|at| service.now().since(at) <= longest);
+    let is_fresh = user.signed_in_at.is_some_and(|at| service.platform.now().since(at) <= longest);
     if longest.is_zero() || is_fresh {
         return Ok(());
     }

@@ -22,10 +22,10 @@ pub struct OpenSessions {
 
 /// The user's open logins and sessions; at most 500 of each kind.
 pub async fn open_of(service: &Identity, user: UserId) -> Result<OpenSessions> {
-    let now = service.now();
+    let now = service.platform.now();
     let (logins, chains) = tokio::join!(
-        logins::open_of_user(&service.db, user, now),
-        sessions::open_of_user(&service.db, user, now)
+        logins::open_of_user(&service.platform.db, user, now),
+        sessions::open_of_user(&service.platform.db, user, now)
     );
     Ok(OpenSessions { logins: logins?, chains: chains? })
 }
@@ -36,8 +36,8 @@ pub async fn open_of(service: &Identity, user: UserId) -> Result<OpenSessions> {
 /// # Errors
 /// `session not found` when the user has nothing open with that id, `user not found` when the user does not exist.
 pub async fn end_open(service: &Identity, user: UserId, only: Option<Uuid>) -> Result<()> {
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     // Locked first, which keeps new sessions out until the transaction ends.
     identities::get_for_login(&mut tx, user).await?.ok_or(Error::NotFound(ObjectKind::User))?;
     match only {

@@ -35,7 +35,9 @@ pub async fn own_sessions(service: &Identity, caller: &Caller) -> Result<Vec<Own
     own_account(caller)?;
     let user = caller.user_id().ok_or_else(invalid)?;
     let present = chain_of(caller);
-    let open = sessions::open_of_user(&service.db, user, service.now()).await.map_err(unreadable)?;
+    let open = sessions::open_of_user(&service.platform.db, user, service.platform.now())
+        .await
+        .map_err(unreadable)?;
     let own = |chain: OpenChain| OwnSession { is_present: present == Some(chain.id), chain };
     Ok(open.into_iter().map(own).collect())
 }
@@ -56,7 +58,7 @@ pub async fn end_session(
     let user = caller.user_id().ok_or_else(invalid)?;
     let missing = || Error::NotFound(ObjectKind::Session);
     let id = id.ok_or_else(missing)?;
-    let now = service.now();
+    let now = service.platform.now();
     // Locks in the order user, login, chain, as everywhere.
     let mut tx = begin(service, user).await?;
     let open = sessions::open_of_user(&mut tx, user, now).await.map_err(unreadable)?;
@@ -85,13 +87,13 @@ pub async fn end_other_sessions(service: &Identity, caller: &Caller, ctx: &Reque
     own_account(caller)?;
     let user = caller.user_id().ok_or_else(invalid)?;
     let mut tx = begin(service, user).await?;
-    revoke_user(&mut tx, service.now(), user, chain_of(caller), Reason::Logout).await?;
+    revoke_user(&mut tx, service.platform.now(), user, chain_of(caller), Reason::Logout).await?;
     finish(service, tx, caller, ctx, user, None).await
 }
 
 /// Locks the user, which keeps new sessions out until the transaction ends.
 async fn begin(service: &Identity, user: UserId) -> Result<Tx> {
-    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    let mut tx = service.platform.db.begin().await.map_err(unreadable)?;
     identities::get_for_login(&mut tx, user).await.map_err(unreadable)?.ok_or_else(invalid)?;
     Ok(tx)
 }
@@ -111,6 +113,6 @@ async fn finish(
         before: None,
         after: Some(only.map_or_else(|| json!({"sessions": "others"}), |id| json!({"session": id}))),
     };
-    audit::record(&mut tx, service.now(), caller, ctx, event).await?;
+    audit::record(&mut tx, service.platform.now(), caller, ctx, event).await?;
     tx.commit().await.map_err(unreadable)
 }

@@ -56,14 +56,14 @@ fn device_of(ctx: &RequestContext) -> Device {
 fn fresh_chain(service: &Identity, user: UserId, sign_in: SignIn, now: Ts, life: Duration) -> Chain {
     let issued = Ts::from_secs(now.secs());
     Chain {
-        id: service.fresh(),
+        id: service.platform.fresh(),
         user_id: user,
         login_id: sign_in.login,
         created_at: now,
         signed_in_at: sign_in.at.map_or(now, |at| at.min(now)),
         methods: sign_in.methods,
         issuer_session: sign_in.issuer_session,
-        refresh_id: service.fresh(),
+        refresh_id: service.platform.fresh(),
         refresh_issued_at: issued,
         expires_at: issued.plus(life),
         revoked: None,
@@ -92,8 +92,8 @@ pub(crate) async fn start(
     sign_in: SignIn,
 ) -> Result<Session> {
     let refused = || Error::unauthenticated("invalid access token");
-    let now = service.now();
-    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await.map_err(unreadable)?;
     let user = identities::get_for_login(&mut tx, user).await.map_err(unreadable)?.ok_or_else(refused)?;
     if user.standing.is_gone() {
         return Err(refused());
@@ -107,7 +107,7 @@ pub(crate) async fn start(
         return Err(refused());
     }
     let chain = fresh_chain(service, user.id, sign_in, now, service.settings.tokens.refresh);
-    let identity = identity_of(&service.catalogue, user);
+    let identity = identity_of(&service.platform.catalogue, user);
     let session = session(service, &identity, &chain, now)?;
     sessions::insert(&mut tx, &chain, &device_of(ctx)).await.map_err(unreadable)?;
     identities::stamp_login(&mut tx, chain.user_id, now).await.map_err(unreadable)?;
@@ -127,7 +127,7 @@ pub(crate) async fn resume(
 ) -> Result<Session> {
     let chain = fresh_chain(service, user.id, sign_in, now, service.settings.tokens.refresh);
     sessions::insert(tx, &chain, &device_of(ctx)).await.map_err(unreadable)?;
-    session(service, &identity_of(&service.catalogue, user), &chain, now)
+    session(service, &identity_of(&service.platform.catalogue, user), &chain, now)
 }
 
 /// The outcome of a genuine refresh token.
@@ -141,7 +141,7 @@ enum RefreshOutcome {
 /// request, which uses up nothing when it is refused.
 pub async fn refresh(service: &Identity, counted: TokenRequest, refresh_token: &str) -> Result<Session> {
     let invalid = || Error::unauthenticated("invalid refresh token");
-    let now = service.now();
+    let now = service.platform.now();
     let Some(presented) = tokens::verify(service, TokenKind::Refresh, refresh_token, now) else {
         counted.admitted().await?;
         return Err(invalid());
@@ -150,12 +150,12 @@ pub async fn refresh(service: &Identity, counted: TokenRequest, refresh_token: &
         chain: presented.chain,
         user: presented.user_id,
         presented: presented.token_id,
-        next: service.fresh(),
+        next: service.platform.fresh(),
         at: now,
         counted,
     };
     match service.refreshes().of(turn).await? {
-        Some((chain, user)) => session(service, &identity_of(&service.catalogue, user), &chain, now),
+        Some((chain, user)) => session(service, &identity_of(&service.platform.catalogue, user), &chain, now),
         None => refresh_alone(service, &presented, now).await,
     }
 }
@@ -163,7 +163,7 @@ pub async fn refresh(service: &Identity, counted: TokenRequest, refresh_token: &
 /// A refresh that does not present the current token of its chain, or whose chain another transaction holds.
 async fn refresh_alone(service: &Identity, presented: &Presented, now: Ts) -> Result<Session> {
     let invalid = || Error::unauthenticated("invalid refresh token");
-    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    let mut tx = service.platform.db.begin().await.map_err(unreadable)?;
     let user = identities::get_steady(&mut tx, presented.user_id).await.map_err(unreadable)?;
     let chain = sessions::lock(&mut tx, presented.chain).await.map_err(unreadable)?;
     let (Some(user), Some(chain)) = (user, chain.filter(|chain| chain.user_id == presented.user_id)) else {
@@ -186,7 +186,7 @@ async fn refresh_alone(service: &Identity, presented: &Presented, now: Ts) -> Re
             return Err(invalid());
         }
     };
-    let session = session(service, &identity_of(&service.catalogue, user), &chain, now)?;
+    let session = session(service, &identity_of(&service.platform.catalogue, user), &chain, now)?;
     tx.commit().await.map_err(unreadable)?;
     Ok(session)
 }
@@ -203,7 +203,7 @@ async fn worth(
     if chain.refresh_id == presented {
         let issued = Ts::from_secs(now.secs());
         let next = Chain {
-            refresh_id: service.fresh(),
+            refresh_id: service.platform.fresh(),
             refresh_issued_at: issued,
             expires_at: issued.plus(settings.refresh),
             ..chain
@@ -224,8 +224,8 @@ async fn worth(
 /// Logout: every chain of the caller that exists at this moment (spec: authentication#logout).
 pub async fn logout(service: &Identity, caller: &Caller) -> Result<()> {
     let user = caller.user_id().ok_or_else(|| Error::unauthenticated("invalid token"))?;
-    let now = service.now();
-    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await.map_err(unreadable)?;
     // Every transaction that starts a chain for the user locks the user's row. A chain that starts at the same moment
     // is either visible here, or its transaction waits and then sees that its origin is revoked.
     identities::get_for_login(&mut tx, user).await.map_err(unreadable)?;
@@ -236,7 +236,7 @@ pub async fn logout(service: &Identity, caller: &Caller) -> Result<()> {
 
 /// An access token without a provider login. Its chain lives as long as the token and ends with a logout like any other.
 pub async fn issue_token(service: &Identity, user: UserId) -> Result<Session> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let session = issue(service, &mut tx, user, Device::default()).await?;
     tx.commit().await?;
     Ok(session)
@@ -244,13 +244,13 @@ pub async fn issue_token(service: &Identity, user: UserId) -> Result<Session> {
 
 /// The same for an operator's scripts (`bailiwick token`): recorded, and shown as what it is.
 pub async fn issue_operator_token(service: &Identity, user: UserId) -> Result<Session> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let device = Device { by_operator: true, ..Device::default() };
     let session = issue(service, &mut tx, user, device).await?;
     let made = json!({"session": session.chain, "expires_in": session.expires_in});
     let entry = audit::AuditRecord {
         after: Some(made),
-        ..audit::AuditRecord::of_operator(service.now(), AuditAction::TokenCreate, user)
+        ..audit::AuditRecord::of_operator(service.platform.now(), AuditAction::TokenCreate, user)
     };
     audit::record(&mut tx, entry).await?;
     tx.commit().await?;
@@ -258,18 +258,18 @@ pub async fn issue_operator_token(service: &Identity, user: UserId) -> Result<Se
 }
 
 async fn issue(service: &Identity, tx: &mut Tx, user: UserId, device: Device) -> Result<Session> {
-    let now = service.now();
+    let now = service.platform.now();
     let user = identities::get_steady(&mut *tx, user).await?.ok_or(Error::NotFound(ObjectKind::User))?;
     super::bearer::refuse_disabled(user.standing)?;
     let chain = fresh_chain(service, user.id, SignIn::default(), now, service.settings.tokens.access);
     sessions::insert(tx, &chain, &device).await?;
-    session(service, &identity_of(&service.catalogue, user), &chain, now)
+    session(service, &identity_of(&service.platform.catalogue, user), &chain, now)
 }
 
 /// Removes chains that can have no valid token any more; returns how many.
 pub async fn purge_expired(service: &Identity) -> Result<u64> {
-    let now = service.now();
-    let mut tx = service.db.begin_relaxed().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin_relaxed().await?;
     let purged = sessions::purge(&mut tx, now.minus(service.settings.tokens.access), now).await?;
     tx.commit().await?;
     Ok(purged)

@@ -107,9 +107,16 @@ pub(crate) fn access_token(
     let claims = AccessClaims {
         token_type: TokenKind::Access.as_str(),
         user: user_object(identity),
-        registered: registered(service, identity.user_id, chain, service.fresh(), now.secs(), expires),
+        registered: registered(
+            service,
+            identity.user_id,
+            chain,
+            service.platform.fresh(),
+            now.secs(),
+            expires,
+        ),
     };
-    Ok((service.keys.sign(TokenKind::Access, &claims)?, life))
+    Ok((service.platform.keys.sign(TokenKind::Access, &claims)?, life))
 }
 
 /// The chain's current refresh token. It is made from the stored chain alone, so every request within the reuse grace
@@ -121,13 +128,14 @@ pub(crate) fn refresh_token(service: &Identity, chain: &Chain) -> Result<String>
         user_id: chain.user_id.to_string(),
         registered: registered(service, chain.user_id, chain.id, chain.refresh_id, from, to),
     };
-    service.keys.sign(TokenKind::Refresh, &claims)
+    service.platform.keys.sign(TokenKind::Refresh, &claims)
 }
 
 /// Verifies signature, issuer, audience, kind and times. None for any other text.
 pub(crate) fn verify(service: &Identity, kind: TokenKind, token: &str, now: Ts) -> Option<Presented> {
     let settings = &service.settings.tokens;
-    let claims: PresentedClaims = service.keys.verify(kind, token, &settings.issuer, &settings.audience)?;
+    let claims: PresentedClaims =
+        service.platform.keys.verify(kind, token, &settings.issuer, &settings.audience)?;
     let in_time = claims.exp > now.secs() && claims.nbf <= now.plus(NOT_BEFORE_LEEWAY).secs();
     (in_time && claims.token_type == kind.as_str()).then_some(Presented {
         user_id: claims.sub,
@@ -152,9 +160,19 @@ pub fn impersonation_token(
         impersonated_by: user_object(impersonator),
         is_impersonated: true,
         session_id: session.id.to_string(),
-        registered: registered(service, impersonated.user_id, session.chain_id, service.fresh(), from, to),
+        registered: registered(
+            service,
+            impersonated.user_id,
+            session.chain_id,
+            service.platform.fresh(),
+            from,
+            to,
+        ),
     };
-    Ok((service.keys.sign(TokenKind::Impersonation, &claims)?, session.expires_at.since(now).as_secs()))
+    Ok((
+        service.platform.keys.sign(TokenKind::Impersonation, &claims)?,
+        session.expires_at.since(now).as_secs(),
+    ))
 }
 
 /// The claims of a verified impersonation token.
@@ -187,7 +205,7 @@ struct Impersonator {
 pub fn verify_impersonation(service: &Identity, token: &str, now: Ts) -> Option<PresentedImpersonation> {
     let (settings, kind) = (&service.settings.tokens, TokenKind::Impersonation);
     let claims: PresentedImpersonationClaims =
-        service.keys.verify(kind, token, &settings.issuer, &settings.audience)?;
+        service.platform.keys.verify(kind, token, &settings.issuer, &settings.audience)?;
     let has_begun = claims.nbf <= now.plus(NOT_BEFORE_LEEWAY).secs();
     (has_begun && claims.token_type == kind.as_str()).then_some(PresentedImpersonation {
         session: claims.session_id,

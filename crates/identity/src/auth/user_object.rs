@@ -76,7 +76,7 @@ pub fn judged_user(service: &Identity, placed: &Placed) -> UserTarget {
     UserTarget {
         id: user.id,
         path: placed.path,
-        effective: service.catalogue.effective(user.organization.org_type, &user.role_ids),
+        effective: service.platform.catalogue.effective(user.organization.org_type, &user.role_ids),
         standing: placed.standing,
         consent: Consent::Absent,
     }

@@ -42,7 +42,7 @@ pub async fn go_on(service: &Identity, browser: &BrowserSession) -> Result<()> {
     let Status::Own(current, _) = impersonation::status(service, &browser.own).await? else {
         return Err(Error::bad_request("not currently impersonating a user"));
     };
-    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    let mut tx = service.platform.db.begin().await.map_err(unreadable)?;
     console_sessions::act_in(&mut tx, &browser.hash, Some(current.session.id)).await.map_err(unreadable)?;
     tx.commit().await.map_err(unreadable)
 }
@@ -61,7 +61,7 @@ pub async fn go_back(
         Caller::User(_) => impersonation::end_own(service, &browser.own, ctx).await,
         _ => return Ok(None),
     };
-    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    let mut tx = service.platform.db.begin().await.map_err(unreadable)?;
     let session = match ended {
         Ok(session) => session,
         // Somebody else was faster, the consent is gone, or its time is over: nothing is left to end.
@@ -77,7 +77,7 @@ pub async fn go_back(
     }
     // The new chain takes the place of the old one.
     sessions::lock(&mut tx, browser.chain).await.map_err(unreadable)?;
-    revoke_chain(&mut tx, service.now(), browser.chain, Reason::Logout).await.map_err(unreadable)?;
+    revoke_chain(&mut tx, service.platform.now(), browser.chain, Reason::Logout).await.map_err(unreadable)?;
     console_sessions::remove(&mut tx, &browser.hash).await.map_err(unreadable)?;
     let cookie = sign_in(service, &mut tx, session.chain).await?;
     tx.commit().await.map_err(unreadable)?;

@@ -67,7 +67,9 @@ pub async fn present(service: &Identity, cookie: &str) -> Result<Caller> {
 
 async fn find(service: &Identity, cookie: &str, renews: bool) -> Result<Option<BrowserSession>> {
     let Some(hash) = digest_of(cookie) else { return Ok(None) };
-    let found = console_sessions::get(&service.db, &hash, service.now()).await.map_err(unreadable)?;
+    let found = console_sessions::get(&service.platform.db, &hash, service.platform.now())
+        .await
+        .map_err(unreadable)?;
     let Some(session) = found else { return Ok(None) };
     let is_renewed = renews && renew(service, &session).await?;
     let Some(bearer) = service.bearers().of(session.chain).await? else { return Ok(None) };
@@ -86,7 +88,7 @@ async fn find(service: &Identity, cookie: &str, renews: bool) -> Result<Option<B
 /// Takes the chain's next turn when an access token would be over by now: the session lives as long as that of any
 /// other client.
 async fn renew(service: &Identity, session: &ConsoleSession) -> Result<bool> {
-    let now = service.now();
+    let now = service.platform.now();
     if now < session.refresh_issued_at.plus(service.settings.tokens.access) {
         return Ok(false);
     }
@@ -94,7 +96,7 @@ async fn renew(service: &Identity, session: &ConsoleSession) -> Result<bool> {
         chain: session.chain,
         user: session.user,
         presented: session.refresh_id,
-        next: service.fresh(),
+        next: service.platform.fresh(),
         at: now,
         counted: TokenRequest::admitted_before(),
     };

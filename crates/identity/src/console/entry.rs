@@ -109,14 +109,14 @@ pub async fn begin(
     page: &str,
     is_fresh: bool,
 ) -> Result<SignInRedirect> {
-    let fresh = || fresh_secret(&*service.entropy);
+    let fresh = || fresh_secret(&*service.platform.entropy);
     let waiting = PendingSignIn {
         state: fresh(),
         nonce: fresh(),
         verifier: fresh(),
         redirect_uri: redirect_uri.to_owned(),
         page: if page.len() <= MAX_PAGE_BYTES { page.to_owned() } else { String::new() },
-        expires_at: service.now().plus(ENTRY_LIFE).secs(),
+        expires_at: service.platform.now().plus(ENTRY_LIFE).secs(),
         is_fresh,
     };
     let (endpoint, client_id) = match &service.external {
@@ -145,7 +145,7 @@ pub async fn begin(
         .finish();
     let separator = if endpoint.contains('?') { '&' } else { '?' };
     let text = serde_json::to_vec(&waiting).map_err(Error::internal)?;
-    let sealed = service.keys.seal(PURPOSE, &text, &*service.entropy)?;
+    let sealed = service.platform.keys.seal(PURPOSE, &text, &*service.platform.entropy)?;
     Ok(SignInRedirect {
         address: format!("{endpoint}{separator}{query}"),
         cookie: URL_SAFE_NO_PAD.encode(sealed),
@@ -165,8 +165,9 @@ pub async fn complete(
     answer: &Parameters,
 ) -> Result<CompletedSignIn, CallbackError> {
     let one = |name| answer.one(name).ok().flatten();
-    let waiting =
-        cookie.and_then(|cookie| waiting(service, cookie, service.now())).ok_or(CallbackError::Stale)?;
+    let waiting = cookie
+        .and_then(|cookie| waiting(service, cookie, service.platform.now()))
+        .ok_or(CallbackError::Stale)?;
     let is_ours = one("state").is_some_and(|state| is_same(state, &waiting.state));
     if !is_ours {
         return Err(CallbackError::Stale);
@@ -199,12 +200,12 @@ pub async fn complete(
         Some(hash) => earlier(service, &session, hash).await?,
         None => None,
     };
-    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    let mut tx = service.platform.db.begin().await.map_err(unreadable)?;
     if let Some((chain, hash)) = earlier.zip(before) {
         // Locks in the order user, chain, as everywhere.
         identities::get_steady(&mut tx, session.user.id).await.map_err(unreadable)?;
         sessions::lock(&mut tx, chain).await.map_err(unreadable)?;
-        revoke_chain(&mut tx, service.now(), chain, Reason::Logout).await.map_err(unreadable)?;
+        revoke_chain(&mut tx, service.platform.now(), chain, Reason::Logout).await.map_err(unreadable)?;
         console_sessions::remove(&mut tx, &hash).await.map_err(unreadable)?;
     }
     let cookie = sign_in(service, &mut tx, session.chain).await?;
@@ -215,7 +216,9 @@ pub async fn complete(
 /// The chain of an earlier session of the same person, so that signing in again leaves no session behind. A session
 /// that impersonates somebody stays, because it leads back from the impersonation.
 async fn earlier(service: &Identity, session: &Session, hash: &[u8]) -> Result<Option<ChainId>> {
-    let old = console_sessions::get(&service.db, hash, service.now()).await.map_err(unreadable)?;
+    let old = console_sessions::get(&service.platform.db, hash, service.platform.now())
+        .await
+        .map_err(unreadable)?;
     let is_replaced = |old: &ConsoleSession| old.user == session.user.id && !old.impersonates;
     Ok(old.filter(is_replaced).map(|old| old.chain).filter(|chain| *chain != session.chain))
 }
@@ -225,7 +228,7 @@ fn waiting(service: &Identity, cookie: &str, now: Ts) -> Option<PendingSignIn> {
         return None;
     }
     let sealed = URL_SAFE_NO_PAD.decode(cookie).ok()?;
-    let text = service.keys.open(PURPOSE, &sealed).ok()?;
+    let text = service.platform.keys.open(PURPOSE, &sealed).ok()?;
     let waiting: PendingSignIn = serde_json::from_slice(&text).ok()?;
     (waiting.expires_at > now.secs()).then_some(waiting)
 }

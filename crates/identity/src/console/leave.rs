@@ -14,8 +14,8 @@ use bailiwick_store::{console_sessions, identities, oidc::logins, sessions};
 /// # Errors
 /// 503 when it cannot be written: then nothing has ended.
 pub async fn leave(service: &Identity, browser: &BrowserSession) -> Result<()> {
-    let now = service.now();
-    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await.map_err(unreadable)?;
     // Locks in the order user, login, chain, as everywhere.
     if let Some(user) = browser.own.user_id() {
         identities::get_steady(&mut tx, user).await.map_err(unreadable)?;

@@ -32,8 +32,8 @@ fn digest_of(cookie: &str) -> Option<Vec<u8>> {
 
 /// Signs a browser in with a chain; the cookie it gets.
 async fn sign_in(service: &Identity, tx: &mut Tx, chain: ChainId) -> Result<String> {
-    let cookie = fresh_secret(&*service.entropy);
+    let cookie = fresh_secret(&*service.platform.entropy);
     let hash = token_digest(&cookie);
-    console_sessions::insert(tx, &hash, chain, service.now()).await.map_err(unreadable)?;
+    console_sessions::insert(tx, &hash, chain, service.platform.now()).await.map_err(unreadable)?;
     Ok(cookie)
 }

@@ -58,9 +58,9 @@ pub async fn take_over(service: &Identity, id: SystemId, imported: &Imported, se
     if !passwords::hash_matches(secret, &imported.0, turn).await? {
         return Ok(false);
     }
-    let own = hash_secret(secret, &*service.entropy);
+    let own = hash_secret(secret, &*service.platform.entropy);
     let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
-    let mut tx = service.db.begin().await.map_err(unavailable)?;
+    let mut tx = service.platform.db.begin().await.map_err(unavailable)?;
     if legacy::replace_hash(&mut tx, id, &imported.0, &own).await.map_err(unavailable)? {
         // From here on the imported hash is invalid in every process.
         tx.note_auth_epoch(AffectedSystems::Systems(vec![id])).await.map_err(unavailable)?;

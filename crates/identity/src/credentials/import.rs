@@ -56,7 +56,7 @@ struct Row {
 pub async fn import(service: &Identity, file: &[u8]) -> Result<Imports> {
     let (mut rows, mut wrong) = (Vec::new(), Vec::new());
     for (line, cells) in csv::read_lines(file, &COLUMNS, MAX_ROWS)? {
-        match read(line, &cells, service.now()) {
+        match read(line, &cells, service.platform.now()) {
             Ok(row) => rows.push(row),
             Err(e) => wrong.push(e),
         }
@@ -64,7 +64,7 @@ pub async fn import(service: &Identity, file: &[u8]) -> Result<Imports> {
     wrong.extend(repeated(&rows));
     refuse(wrong)?;
     let (mut done, mut wrong) = (Imports::default(), Vec::new());
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     for row in &rows {
         match take(service, &mut tx, row).await? {
             Ok(taken) => {
@@ -82,10 +82,10 @@ pub async fn import(service: &Identity, file: &[u8]) -> Result<Imports> {
 
 /// Removes the older pair of one system or of all; returns how many.
 pub async fn forget_legacy(service: &Identity, system: Option<SystemId>) -> Result<u64> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let gone = legacy::remove(&mut tx, system).await?;
     let event = json!({ "system_id": system, "pairs": gone });
-    note(&mut tx, service.now(), AuditAction::SystemForgetLegacy, system, event).await?;
+    note(&mut tx, service.platform.now(), AuditAction::SystemForgetLegacy, system, event).await?;
     tx.bump_auth_epoch(system.map_or(AffectedSystems::All, |system| AffectedSystems::Systems(vec![system])))
         .await?;
     tx.commit().await?;
@@ -164,15 +164,15 @@ fn repeated(rows: &[Row]) -> Vec<FieldError> {
 
 /// Writes a row. The inner error says why the row cannot be imported.
 async fn take(service: &Identity, tx: &mut Tx, row: &Row) -> Result<Result<Imports, FieldError>> {
-    let (now, mut taken) = (service.now(), Imports::default());
+    let (now, mut taken) = (service.platform.now(), Imports::default());
     let wrong = |column: &str, what: &str| Ok(Err(at(row.line, column, what)));
     let Some(found) = systems::lock(tx, row.system).await? else {
         return wrong("system_id", "is no id of a system");
     };
     let mut system = found.system;
     if let Some((key, public, hash)) = &row.key {
-        let same_key = credentials::by_keys(&service.db, vec![key.to_string()]).await?;
-        let same_public = credentials::by_public(&service.db, public).await?;
+        let same_key = credentials::by_keys(&service.platform.db, vec![key.to_string()]).await?;
+        let same_public = credentials::by_public(&service.platform.db, public).await?;
         let is_other = |other: &credentials::CredentialRecord| other.id != row.system;
         if same_key.iter().any(is_other) {
             return wrong("system_key", "belongs to another system");
@@ -190,11 +190,11 @@ async fn take(service: &Identity, tx: &mut Tx, row: &Row) -> Result<Result<Impor
         }
     }
     if let Some((id, secret)) = &row.pair {
-        let holder = legacy::by_id(&service.db, id).await?;
+        let holder = legacy::by_id(&service.platform.db, id).await?;
         if holder.is_some_and(|(other, _)| other.id != row.system) {
             return wrong("legacy_id", "belongs to another system");
         }
-        legacy::put(tx, row.system, id, &hash_secret(secret, &*service.entropy), now).await?;
+        legacy::put(tx, row.system, id, &hash_secret(secret, &*service.platform.entropy), now).await?;
         taken.pairs = 1;
     }
     if let Some(at) = row.registered_at {

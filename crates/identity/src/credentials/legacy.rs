@@ -49,12 +49,13 @@ async fn by_pair(
     client_ip: IpAddr,
     must_be_registered: bool,
 ) -> Result<Arc<SystemIdentity>> {
-    let (memory, now, sought) = (service.credentials(), service.now(), CredentialKey::Legacy(&basic.key));
+    let (memory, now, sought) =
+        (service.credentials(), service.platform.now(), CredentialKey::Legacy(&basic.key));
     let pair = memory.failures.pair(client_ip, sought);
     memory.failures.check(pair, now)?;
     let found = if is_legacy_id(&basic.key) && !memory.is_unknown(sought, now) {
-        let longest = service.db.longest_wait();
-        let read = tokio::time::timeout(longest, legacy::by_id(&service.db, &basic.key)).await;
+        let longest = service.platform.db.longest_wait();
+        let read = tokio::time::timeout(longest, legacy::by_id(&service.platform.db, &basic.key)).await;
         let read = read
             .map_err(|_| Error::security_unavailable(format!("no row within {} s", longest.as_secs_f64())))?;
         let read = read.map_err(|e| Error::security_unavailable(e.to_string()))?;

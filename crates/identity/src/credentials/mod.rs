@@ -88,7 +88,7 @@ impl Credentials {
 
     /// The present epoch: no commit answered before this call has moved it since.
     async fn epoch(&self, service: &Identity) -> Result<i64> {
-        match service.db.known_auth_epoch() {
+        match service.platform.db.known_auth_epoch() {
             CachedEpoch::Fresh(epoch) => return Ok(epoch),
             CachedEpoch::Ageing(epoch) => {
                 self.epochs.hint(());
@@ -96,7 +96,7 @@ impl Credentials {
             }
             CachedEpoch::Unknown => {}
         }
-        let read = self.epochs.submit_within(service.db.longest_wait(), ()).await;
+        let read = self.epochs.submit_within(service.platform.db.longest_wait(), ()).await;
         read.map_err(|e| Error::security_unavailable(e.0.to_string()))
     }
 
@@ -107,16 +107,17 @@ impl Credentials {
         key: &str,
         epoch: i64,
     ) -> Result<Option<Arc<CachedCredential>>> {
-        let is_current =
-            |entry: &Arc<CachedCredential>| service.db.is_credential_current(entry.identity.id, entry.epoch);
+        let is_current = |entry: &Arc<CachedCredential>| {
+            service.platform.db.is_credential_current(entry.identity.id, entry.epoch)
+        };
         if let Some(entry) = self.entries.get(key).filter(is_current) {
             return Ok(Some(entry));
         }
-        let (key_hash, now) = (self.failures.hash_of(CredentialKey::Key(key)), service.now());
+        let (key_hash, now) = (self.failures.hash_of(CredentialKey::Key(key)), service.platform.now());
         if SystemKey::parse(key).is_none() || self.has_missed(key_hash, now) {
             return Ok(None);
         }
-        let read = self.rows.submit_within(service.db.longest_wait(), (key.to_owned(), epoch)).await;
+        let read = self.rows.submit_within(service.platform.db.longest_wait(), (key.to_owned(), epoch)).await;
         let (found, lasts) = read.map_err(|e| Error::security_unavailable(e.0.to_string()))?;
         match &found {
             None => self.unknown.insert(key_hash, now),
@@ -178,7 +179,7 @@ pub async fn authenticate_system(
 async fn by_key(service: &Identity, basic: &Basic, client_ip: IpAddr) -> Result<Arc<SystemIdentity>> {
     let credentials = service.credentials();
     let pair = credentials.failures.pair(client_ip, CredentialKey::Key(&basic.key));
-    credentials.failures.check(pair, service.now())?;
+    credentials.failures.check(pair, service.platform.now())?;
     let epoch = credentials.epoch(service).await?;
     let entry = credentials.entry(service, &basic.key, epoch).await?;
     let secret = basic.password().and_then(SystemSecret::parse).filter(SystemSecret::is_long_enough);
@@ -195,10 +196,10 @@ async fn by_key(service: &Identity, basic: &Basic, client_ip: IpAddr) -> Result<
         _ => None,
     };
     let Some(entry) = matching else {
-        credentials.failures.count(service.as_ref(), pair, service.now()).await?;
+        credentials.failures.count(service.as_ref(), pair, service.platform.now()).await?;
         return Err(Error::unauthenticated("invalid system credentials"));
     };
-    credentials.failures.confirm(service.as_ref(), pair, service.now()).await?;
+    credentials.failures.confirm(service.as_ref(), pair, service.platform.now()).await?;
     note_first_call(service, &entry).await?;
     Ok(entry.identity.clone())
 }
@@ -217,7 +218,7 @@ async fn first_use(
     // Reads the row, not the cache: another process may have stored its own form while the cached epoch still counts.
     let wanted = (entry.identity.system_key.clone(), entry.epoch);
     let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
-    let again = read_rows(service.db.clone(), vec![wanted]).await.map_err(unavailable)?;
+    let again = read_rows(service.platform.db.clone(), vec![wanted]).await.map_err(unavailable)?;
     Ok(again.into_iter().find_map(|(found, _)| found).filter(|e| {
         (secret.public == e.public) & e.is_allowed & is_secret(Some(&e.hash), secret.secret.reveal())
     }))
@@ -227,12 +228,12 @@ async fn first_use(
 /// no note.
 async fn note_first_call(service: &Identity, entry: &CachedCredential) -> Result<()> {
     let Some(registered_at) = entry.registered_at.filter(|_| !entry.has_called()) else { return Ok(()) };
-    let now = service.now();
+    let now = service.platform.now();
     // Twice the time, because another process's clock may differ.
     if now <= registered_at.plus(service.settings.systems.registration_repeat.saturating_mul(2)) {
         let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
         let id: SystemId = entry.identity.id;
-        let mut tx = service.db.begin_relaxed().await.map_err(unavailable)?;
+        let mut tx = service.platform.db.begin_relaxed().await.map_err(unavailable)?;
         credentials::note_first_call(&mut tx, id, registered_at, now).await.map_err(unavailable)?;
         tx.commit().await.map_err(unavailable)?;
     }

@@ -44,12 +44,12 @@ pub async fn overview(service: &Identity, caller: &Caller) -> Result<Overview> {
     own_account(caller)?;
     check_on(service)?;
     let id = caller.user_id().ok_or_else(invalid)?;
-    let user = identities::get(&service.db, id).await?.ok_or_else(invalid)?;
+    let user = identities::get(&service.platform.db, id).await?.ok_or_else(invalid)?;
     let (standing, passkeys, totp, left) = tokio::try_join!(
-        factors::standing(&service.db, id),
-        factors::passkeys::of_user(&service.db, id),
-        factors::totp(&service.db, id),
-        factors::recovery_codes_left(&service.db, id),
+        factors::standing(&service.platform.db, id),
+        factors::passkeys::of_user(&service.platform.db, id),
+        factors::totp(&service.platform.db, id),
+        factors::recovery_codes_left(&service.platform.db, id),
     )?;
     let is_required = is_required(service, &user, &standing);
     let grace = service.settings.provider.second_factor.grace;
@@ -89,12 +89,12 @@ impl<'a> Change<'a> {
         ctx: &'a RequestContext,
     ) -> Result<Change<'a>> {
         let id = check(service, caller)?;
-        let mut tx = service.db.begin().await?;
+        let mut tx = service.platform.db.begin().await?;
         let user = identities::get_for_login(&mut tx, id).await?.ok_or_else(invalid)?;
         if !user.standing.is_enabled() {
             return Err(invalid());
         }
-        Ok(Change { tx, user, now: service.now(), caller, ctx })
+        Ok(Change { tx, user, now: service.platform.now(), caller, ctx })
     }
 
     /// Records it and ends it.
@@ -132,7 +132,7 @@ pub(crate) async fn settle_added(
     user: UserId,
     keep: Option<Uuid>,
 ) -> Result<Vec<String>> {
-    mail::second_factors_changed(service, tx, user, FactorChange::Added).await?;
+    mail::second_factors_changed(&service.events, tx, user, FactorChange::Added).await?;
     interactions::forget_others_of_user(tx, user, keep.unwrap_or(Uuid::nil())).await?;
     if factors::recovery_codes_left(&mut *tx, user).await? > 0 {
         return Ok(Vec::new());
@@ -148,7 +148,9 @@ pub(crate) async fn add_at_sign_in(
     subject: Uuid,
     (state, code): (&str, &str),
 ) -> Result<Option<SignInMethod>> {
-    let Some(made) = totp::made(service, subject, state, code, service.now())? else { return Ok(None) };
+    let Some(made) = totp::made(service, subject, state, code, service.platform.now())? else {
+        return Ok(None);
+    };
     factors::set_totp(tx, user.id, Some(&made)).await?;
     Ok(Some(SignInMethod::Totp))
 }
@@ -176,7 +178,7 @@ pub async fn offer_totp(
     before: Option<&str>,
 ) -> Result<totp::TotpOffer> {
     let id = check(service, caller)?;
-    let user = identities::get(&service.db, id).await?.ok_or_else(invalid)?;
+    let user = identities::get(&service.platform.db, id).await?.ok_or_else(invalid)?;
     totp::offer_to_add(service, &user, id.0, before)
 }
 

@@ -29,8 +29,8 @@ pub const MOST: usize = 20;
 /// 401 without a fresh sign-in; 403 where browsers offer none; 409 beyond twenty.
 pub async fn offer(service: &Identity, caller: &Caller) -> Result<Offer> {
     let id = check(service, caller)?;
-    let user = identities::get(&service.db, id).await?.ok_or_else(invalid)?;
-    let present = factors::passkeys::of_user(&service.db, id).await?;
+    let user = identities::get(&service.platform.db, id).await?.ok_or_else(invalid)?;
+    let present = factors::passkeys::of_user(&service.platform.db, id).await?;
     check_number(&present)?;
     passkeys::offer_to_add(service, &user, &present, id.0)
 }
@@ -107,13 +107,13 @@ pub(crate) async fn add_at_sign_in(
 
 fn passkey_of(service: &Identity, user: UserId, name: &str, made: Made) -> Passkey {
     Passkey {
-        id: service.fresh(),
+        id: service.platform.fresh(),
         user_id: user,
         name: name.to_owned(),
         credential_id: made.credential_id,
         public_key: made.public_key,
         state: made.state,
-        created_at: service.now(),
+        created_at: service.platform.now(),
         last_used_at: None,
     }
 }

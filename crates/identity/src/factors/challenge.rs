@@ -34,9 +34,9 @@ pub(super) fn seal<T: Serialize>(
     subject: Uuid,
     content: T,
 ) -> Result<String> {
-    let sealed = Sealed { subject, until: service.now().plus(LIFE), content };
+    let sealed = Sealed { subject, until: service.platform.now().plus(LIFE), content };
     let plain = serde_json::to_vec(&sealed).map_err(Error::internal)?;
-    service.keys.seal_for_address(purpose, &plain, &*service.entropy)
+    service.platform.keys.seal_for_address(purpose, &plain, &*service.platform.entropy)
 }
 
 /// Opens it again. None unless it was made for this subject and still counts.
@@ -46,7 +46,7 @@ pub(super) fn open<T: DeserializeOwned>(
     subject: Uuid,
     state: &str,
 ) -> Option<T> {
-    let plain = service.keys.open_from_address(purpose, state).ok()?;
+    let plain = service.platform.keys.open_from_address(purpose, state).ok()?;
     let sealed: Sealed<T> = serde_json::from_slice(&plain).ok()?;
-    (sealed.subject == subject && service.now() < sealed.until).then_some(sealed.content)
+    (sealed.subject == subject && service.platform.now() < sealed.until).then_some(sealed.content)
 }

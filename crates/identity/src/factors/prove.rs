@@ -46,7 +46,7 @@ pub(crate) async fn code(
     if !totp::is_code(typed) {
         // A recovery code cannot be guessed, so a wrong one is not counted, and a right one works when codes do not.
         if recovery_codes::take(tx, user, typed).await? {
-            mail::second_factors_changed(service, tx, user, FactorChange::RecoveryCodeUsed).await?;
+            mail::second_factors_changed(&service.events, tx, user, FactorChange::RecoveryCodeUsed).await?;
             factors::set_wrong_codes(tx, user, WrongCodes::default()).await?;
             return Ok(Checked::Right(SignInMethod::RecoveryCode));
         }
@@ -101,7 +101,7 @@ pub(crate) async fn shown_passkey(service: &Identity, answer: &str) -> Result<Op
     let Some(answer) = passkeys::Answer::read(answer.as_bytes()).filter(|_| is_on(service)) else {
         return Ok(None);
     };
-    let found = factors::passkeys::by_credential(&service.db, answer.credential_id()).await?;
+    let found = factors::passkeys::by_credential(&service.platform.db, answer.credential_id()).await?;
     Ok(found.map(|passkey| ShownPasskey { answer, passkey }))
 }
 

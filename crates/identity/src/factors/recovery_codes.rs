@@ -15,7 +15,7 @@ const LETTERS: &[u8; 31] = b"abcdefghjkmnpqrstuvwxyz23456789";
 const LETTERS_OF_A_CODE: usize = 16;
 
 fn fresh(service: &Identity) -> String {
-    let bytes = random::<LETTERS_OF_A_CODE>(&*service.entropy);
+    let bytes = random::<LETTERS_OF_A_CODE>(&*service.platform.entropy);
     let letter = |byte: &u8| char::from(*LETTERS.get(usize::from(*byte) % LETTERS.len()).unwrap_or(&b'a'));
     let letters: Vec<char> = bytes.iter().map(letter).collect();
     let groups = letters.chunks(4).map(|group| group.iter().collect::<String>());

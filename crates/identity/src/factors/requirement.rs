@@ -56,7 +56,7 @@ pub(crate) async fn is_enough(service: &Identity, user: &Identified, login: &Log
     if !is_on(service) || login.methods.has_second_factor() {
         return Ok(true);
     }
-    let standing = factors::standing(&service.db, user.id).await?;
+    let standing = factors::standing(&service.platform.db, user.id).await?;
     if standing.has_any() {
         return Ok(false);
     }

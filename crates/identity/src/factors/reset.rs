@@ -17,7 +17,7 @@ pub async fn reset(service: &Identity, tx: &mut Tx, user: UserId, now: Ts) -> Re
     check_on(service)?;
     factors::forget(tx, user).await?;
     revoke_user(tx, now, user, None, Reason::SecondFactorsReset).await?;
-    mail::second_factors_changed(service, tx, user, FactorChange::Reset).await
+    mail::second_factors_changed(&service.events, tx, user, FactorChange::Reset).await
 }
 
 /// The same for an operator (`bailiwick user reset-second-factor`).
@@ -28,8 +28,8 @@ pub async fn reset_by_operator(service: &Identity, user: UserId) -> Result<()> {
     if !is_on(service) {
         return Err(Error::forbidden("second factors are not available"));
     }
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     identities::get_for_login(&mut tx, user).await?.ok_or(Error::NotFound(ObjectKind::User))?;
     reset(service, &mut tx, user, now).await?;
     audit::record(&mut tx, audit::AuditRecord::of_operator(now, AuditAction::UserResetSecondFactors, user))

@@ -56,7 +56,7 @@ pub(crate) fn offer_to_add(
     before: Option<&str>,
 ) -> Result<TotpOffer> {
     let offered = before.and_then(|state| challenge::open::<Vec<u8>>(service, OFFER, subject, state));
-    let secret = offered.unwrap_or_else(|| random::<SECRET_BYTES>(&*service.entropy).to_vec());
+    let secret = offered.unwrap_or_else(|| random::<SECRET_BYTES>(&*service.platform.entropy).to_vec());
     let application = application(&secret, &user.email)?;
     let uri = application.to_url().map_err(Error::internal)?;
     let code = QrCode::with_error_correction_level(&uri, EcLevel::M).map_err(Error::internal)?;
@@ -86,7 +86,7 @@ pub(super) fn made(
     let Some(secret) = challenge::open::<Vec<u8>>(service, OFFER, subject, state) else { return Ok(None) };
     let Some(step) = step_of(&secret, code, now)? else { return Ok(None) };
     Ok(Some(factors::Totp {
-        sealed: service.keys.seal(STORED, &secret, &*service.entropy)?,
+        sealed: service.platform.keys.seal(STORED, &secret, &*service.platform.entropy)?,
         created_at: now,
         last_used_at: None,
         last_step: Some(step),
@@ -120,7 +120,7 @@ pub(super) fn fresh_step(
     code: &str,
     now: Ts,
 ) -> Result<Option<u64>> {
-    let secret = service.keys.open(STORED, &application.sealed)?;
+    let secret = service.platform.keys.open(STORED, &application.sealed)?;
     let step = step_of(&secret, code, now)?;
     Ok(step.filter(|step| application.last_step.is_none_or(|last| *step > last)))
 }
@@ -133,14 +133,14 @@ pub(super) fn fresh_step(
 pub async fn reseal_all(service: &Identity) -> Result<u64> {
     let (mut after, mut lost) = (UserId(Uuid::nil()), 0);
     loop {
-        let page = factors::sealed_after(&service.db, after).await?;
+        let page = factors::sealed_after(&service.platform.db, after).await?;
         let Some((last, _)) = page.last() else { return Ok(lost) };
         after = *last;
-        let mut tx = service.db.begin().await?;
+        let mut tx = service.platform.db.begin().await?;
         for (user, sealed) in &page {
-            match service.keys.open(STORED, sealed) {
+            match service.platform.keys.open(STORED, sealed) {
                 Ok(secret) => {
-                    let anew = service.keys.seal(STORED, &secret, &*service.entropy)?;
+                    let anew = service.platform.keys.seal(STORED, &secret, &*service.platform.entropy)?;
                     factors::reseal(&mut tx, *user, sealed, &anew).await?;
                 }
                 Err(_) => lost += 1,

@@ -28,7 +28,7 @@ const USUAL_HOURS: i64 = 1;
 /// The caller's live consent.
 pub async fn consent(service: &Identity, caller: &Caller) -> Result<Option<Consent>> {
     let user = caller.user_id().ok_or_else(invalid)?;
-    Ok(consents::get(&service.db, user, service.now()).await?)
+    Ok(consents::get(&service.platform.db, user, service.platform.now()).await?)
 }
 
 /// Stores a consent for some hours. It replaces the previous one, whose sessions end. The caller is the user
@@ -46,11 +46,11 @@ pub async fn give_consent(
         return Err(Error::field_value("duration_hours", "out_of_range", hours.to_string()));
     }
     let hours = if hours == 0 { USUAL_HOURS } else { hours };
-    let now = service.now();
+    let now = service.platform.now();
     let minutes = hours.saturating_mul(60);
     let life = Duration::from_secs(60 * u64::try_from(minutes).unwrap_or_default());
     let consent = Consent {
-        id: service.fresh(),
+        id: service.platform.fresh(),
         user_id: user,
         expires_at: now.plus(life),
         max_duration_minutes: minutes,
@@ -76,14 +76,14 @@ pub async fn withdraw_consent(service: &Identity, caller: &Caller, ctx: &Request
             // No session is based on it either: an expired consent has ended by itself.
             return Ok(());
         }
-        finish(tx, (service.now(), user), caller, ctx, AuditAction::UserWithdrawConsent, None).await
+        finish(tx, (service.platform.now(), user), caller, ctx, AuditAction::UserWithdrawConsent, None).await
     };
     retry_on_conflict("the withdrawal of a consent", attempt).await
 }
 
 /// Locks the user: one who is being suspended or deleted can no longer give consent.
 async fn begin(service: &Identity, user: UserId) -> Result<Tx, Aborted> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let held = identities::get_steady(&mut tx, user).await?;
     if !held.is_some_and(|held| held.standing.is_enabled()) {
         return Err(invalid().into());

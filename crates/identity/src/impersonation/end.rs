@@ -24,7 +24,7 @@ use bailiwick_store::{
 pub async fn end_own(service: &Identity, caller: &Caller, ctx: &RequestContext) -> Result<auth::Session> {
     let not_impersonating = || Error::bad_request("not currently impersonating a user");
     let (me, chain) = caller.user_id().zip(auth::chain_of(caller)).ok_or_else(invalid)?;
-    let (live, _) = live_of(service, me, service.now()).await?.ok_or_else(not_impersonating)?;
+    let (live, _) = live_of(service, me, service.platform.now()).await?.ok_or_else(not_impersonating)?;
     leave(service, (me, Some(chain)), live.id, ctx).await?.ok_or_else(not_impersonating)
 }
 
@@ -38,7 +38,8 @@ pub async fn end_by_token(
     session: ImpersonationId,
     ctx: &RequestContext,
 ) -> Result<auth::Session> {
-    let found = sessions::get(&service.db, session).await.map_err(unreadable)?.ok_or_else(invalid)?;
+    let found =
+        sessions::get(&service.platform.db, session).await.map_err(unreadable)?.ok_or_else(invalid)?;
     let over = || Error::unauthenticated_because("token has been revoked", "session ended");
     leave(service, (found.impersonator.id, None), session, ctx).await?.ok_or_else(over)
 }
@@ -51,8 +52,8 @@ async fn leave(
     session: ImpersonationId,
     ctx: &RequestContext,
 ) -> Result<Option<auth::Session>> {
-    let now = service.now();
-    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await.map_err(unreadable)?;
     // Locks in the order user, login, chains by id, session. Every transaction that ends the rights of a user holds one
     // of them.
     let own = identities::get_for_login(&mut tx, me).await.map_err(unreadable)?.ok_or_else(invalid)?;

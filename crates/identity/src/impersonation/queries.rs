@@ -25,7 +25,7 @@ pub async fn sessions(
 ) -> Result<Page<Session>> {
     let user = caller.user_id().ok_or_else(invalid)?;
     match side {
-        Some(side) => Ok(sessions::of_user(&service.db, user, side, page).await?),
+        Some(side) => Ok(sessions::of_user(&service.platform.db, user, side, page).await?),
         None => Ok(Page { rows: Vec::new(), total: 0, request: page }),
     }
 }
@@ -34,7 +34,7 @@ pub async fn sessions(
 pub async fn session(service: &Identity, caller: &Caller, id: Option<ImpersonationId>) -> Result<Session> {
     let user = caller.user_id().ok_or_else(invalid)?;
     let missing = || Error::NotFound(ObjectKind::Session);
-    let found = sessions::get(&service.db, id.ok_or_else(missing)?).await?;
+    let found = sessions::get(&service.platform.db, id.ok_or_else(missing)?).await?;
     found.filter(|s| s.impersonator.id == user || s.impersonated.id == user).ok_or_else(missing)
 }
 
@@ -46,7 +46,7 @@ pub async fn audit(
     page: PageRequest,
 ) -> Result<(Session, Page<ImpersonationEntry>)> {
     let session = session(service, caller, id).await?;
-    let entries = entries::of_session(&service.db, session.id, page).await?;
+    let entries = entries::of_session(&service.platform.db, session.id, page).await?;
     Ok((session, entries))
 }
 
@@ -61,9 +61,11 @@ pub struct Purged {
 
 /// The number of sessions and entries that [`purge`] would remove.
 pub async fn count_old(service: &Identity) -> Result<Purged> {
-    let limit = service.now().minus(service.settings.impersonation.audit_retention);
-    let (sessions, entries) =
-        (sessions::count_old(&service.db, limit).await?, entries::count_old(&service.db, limit).await?);
+    let limit = service.platform.now().minus(service.settings.impersonation.audit_retention);
+    let (sessions, entries) = (
+        sessions::count_old(&service.platform.db, limit).await?,
+        entries::count_old(&service.platform.db, limit).await?,
+    );
     Ok(Purged { sessions, entries, consents: 0 })
 }
 
@@ -73,11 +75,11 @@ const CHUNK: i64 = 500;
 /// Records the end of expired sessions, and removes records past their retention: ended sessions, their entries first,
 /// and expired consents. It works in small transactions.
 pub async fn purge(service: &Identity) -> Result<Purged> {
-    let now = service.now();
+    let now = service.platform.now();
     let limit = now.minus(service.settings.impersonation.audit_retention);
     let mut removed = Purged::default();
-    while !service.stop.is_cancelled() {
-        let mut tx = service.db.begin_relaxed().await?;
+    while !service.platform.stop.is_cancelled() {
+        let mut tx = service.platform.db.begin_relaxed().await?;
         let ended = sessions::end(&mut tx, Which::Expired(CHUNK), now, Cause::Expiry, None).await?;
         let entries = entries::purge(&mut tx, limit, CHUNK).await?;
         // Only those without entries, which go first.

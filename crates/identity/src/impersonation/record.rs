@@ -29,14 +29,14 @@ const PATH_CHARS: usize = 255;
 pub async fn open(service: &Identity, call: Call<'_>) -> Result<OpenEntry> {
     let endpoint: String = call.path.chars().take(PATH_CHARS).collect();
     let new = entries::NewCall {
-        id: service.fresh(),
+        id: service.platform.fresh(),
         session: call.session,
-        at: service.now(),
+        at: service.platform.now(),
         endpoint: &endpoint,
         method: call.method,
         data: call.data,
     };
-    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    let mut tx = service.platform.db.begin().await.map_err(unreadable)?;
     let seq = entries::open(&mut tx, &new).await.map_err(unreadable)?;
     tx.commit().await.map_err(unreadable)?;
     Ok(OpenEntry { service: service.clone(), seq, is_complete: false })
@@ -63,7 +63,7 @@ impl OpenEntry {
                 tracing::error!(entry = seq, status, error = %e, "an impersonated request could not be recorded to its end");
             }
         };
-        if self.service.tasks.spawn(what).await.is_err() {
+        if self.service.platform.tasks.spawn(what).await.is_err() {
             tracing::error!(entry = seq, status, "an impersonated request could not be recorded to its end");
         }
     }
@@ -83,7 +83,7 @@ impl Drop for OpenEntry {
                 tracing::warn!(entry = seq, error = %e, "an impersonated request could not be recorded to its end");
             }
         };
-        drop(self.service.tasks.spawn_on(what, &runtime));
+        drop(self.service.platform.tasks.spawn_on(what, &runtime));
     }
 }
 
@@ -95,7 +95,7 @@ async fn complete(
     data: Option<&str>,
 ) -> Result<(), StoreError> {
     // The beginning is committed safely; a crash may lose the end of the most recent entries.
-    let mut tx = service.db.begin_relaxed().await?;
+    let mut tx = service.platform.db.begin_relaxed().await?;
     entries::complete(&mut tx, seq, status, words, data).await?;
     tx.commit().await
 }

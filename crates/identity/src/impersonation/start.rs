@@ -51,7 +51,7 @@ pub async fn start(
     body: impl FnOnce() -> Result<String>,
 ) -> Result<Started> {
     let (me, chain) = caller.user_id().zip(auth::chain_of(caller)).ok_or_else(invalid)?;
-    if let Some((live, _)) = live_of(service, me, service.now()).await? {
+    if let Some((live, _)) = live_of(service, me, service.platform.now()).await? {
         return Err(already(&live));
     }
     let wanted = body()?.parse::<UserId>().ok();
@@ -61,11 +61,11 @@ pub async fn start(
     // Checked before the target's row is locked: a caller without the right neither waits for that lock nor makes
     // others wait.
     let found = match wanted {
-        Some(user) => users::get(&service.db, user).await?,
+        Some(user) => users::get(&service.platform.db, user).await?,
         None => None,
     };
     let consent = match wanted {
-        Some(user) => consents::get(&service.db, user, service.now()).await?,
+        Some(user) => consents::get(&service.platform.db, user, service.platform.now()).await?,
         None => None,
     };
     let wanted = allowed(service, caller, found.as_ref(), consent.is_some())?;
@@ -100,8 +100,8 @@ async fn attempt(
     wanted: UserId,
     ctx: &RequestContext,
 ) -> Result<Started, Aborted> {
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     // Locked as a writer, so that of two starts one waits for the other.
     let own = identities::get_for_login(&mut tx, me).await?.ok_or_else(invalid)?;
     refuse_disabled(own.standing)?;
@@ -116,7 +116,7 @@ async fn attempt(
             Err(dead) => dead.record(&mut tx, seen.session.id, now).await?,
         }
     }
-    let impersonator = Arc::new(identity_of(&service.catalogue, own));
+    let impersonator = Arc::new(identity_of(&service.platform.catalogue, own));
     let caller = Caller::user(impersonator.clone(), Some(chain));
     let consent = consents::hold(&mut tx, wanted, now).await?;
     let placed = users::get(&mut tx, wanted).await?;
@@ -124,9 +124,9 @@ async fn attempt(
     let (Some(target), Some(consent)) = (target, consent) else {
         return Err(Error::from(Refusal::NoConsent).into());
     };
-    let impersonated = identity_of(&service.catalogue, target);
+    let impersonated = identity_of(&service.platform.catalogue, target);
     let session = Session {
-        id: service.fresh(),
+        id: service.platform.fresh(),
         impersonator: party(&impersonator),
         impersonated: party(&impersonated),
         consent_id: consent.id,
@@ -137,7 +137,7 @@ async fn attempt(
         end: None,
         action_count: 1,
     };
-    sessions::insert(&mut tx, &session, (service.fresh(), service.fresh())).await?;
+    sessions::insert(&mut tx, &session, (service.platform.fresh(), service.platform.fresh())).await?;
     let organization = placed.as_ref().map(|placed| placed.user.organization.id);
     let event = (&session, organization);
     audit::record_impersonation(&mut tx, now, ctx, event, AuditAction::ImpersonationStart).await?;

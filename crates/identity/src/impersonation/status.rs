@@ -51,24 +51,24 @@ pub enum Status {
 
 /// With an impersonation token.
 pub async fn status_of(service: &Identity, impersonator: UserId, session: ImpersonationId) -> Result<Status> {
-    let live = live_of(service, impersonator, service.now()).await?;
+    let live = live_of(service, impersonator, service.platform.now()).await?;
     let same = live.filter(|(live, _)| live.id == session);
     Ok(same.map_or(Status::No, |(live, pair)| Status::Acting(Box::new(Current::of(live, &pair)))))
 }
 
 /// The session that a user has open.
 pub(crate) async fn open_of(service: &Identity, impersonator: UserId) -> Result<Option<Current>> {
-    let live = live_of(service, impersonator, service.now()).await?;
+    let live = live_of(service, impersonator, service.platform.now()).await?;
     Ok(live.map(|(session, pair)| Current::of(session, &pair)))
 }
 
 /// With an own token: finds the session again and binds it to the chain of that token.
 pub async fn status(service: &Identity, caller: &Caller) -> Result<Status> {
     let (me, chain) = caller.user_id().zip(auth::chain_of(caller)).ok_or_else(invalid)?;
-    let now = service.now();
+    let now = service.platform.now();
     let Some((mut session, pair)) = live_of(service, me, now).await? else { return Ok(Status::No) };
     if session.chain_id != chain {
-        let mut tx = service.db.begin().await.map_err(unreadable)?;
+        let mut tx = service.platform.db.begin().await.map_err(unreadable)?;
         identities::get_steady(&mut tx, me).await.map_err(unreadable)?;
         let held = chains::lock(&mut tx, chain).await.map_err(unreadable)?;
         let held = held.filter(|held| held.revoked.is_none()).ok_or_else(invalid)?;

@@ -86,7 +86,7 @@ pub fn reach(service: &Identity) -> Consent {
 }
 
 fn identity(service: &Identity, person: &Person) -> Arc<UserIdentity> {
-    Arc::new(identity_of(&service.catalogue, person.user.clone()))
+    Arc::new(identity_of(&service.platform.catalogue, person.user.clone()))
 }
 
 /// Judges a session. Unknown cases end it.
@@ -155,7 +155,7 @@ pub struct Acting {
 /// The impersonation token of an `Authorization` header: one that names a key of this kind, genuine or not.
 pub fn presented<'a>(service: &Identity, header: Option<&'a str>) -> Option<&'a str> {
     let token = bearer_token(header).ok().filter(|token| token.len() <= MAX_TOKEN_BYTES)?;
-    service.keys.names(TokenKind::Impersonation, token).then_some(token)
+    service.platform.keys.names(TokenKind::Impersonation, token).then_some(token)
 }
 
 /// Looks up the session of an impersonation token and judges it.
@@ -164,9 +164,9 @@ pub fn presented<'a>(service: &Identity, header: Option<&'a str>) -> Option<&'a 
 /// `invalid token` for anything but a token of this service, 503 when the state cannot be read. [`Acting`] says why a
 /// genuine token is refused.
 pub async fn authenticate(service: &Identity, token: &str) -> Result<Acting> {
-    let now = service.now();
+    let now = service.platform.now();
     let token = verify_impersonation(service, token, now).ok_or_else(invalid)?;
-    let seen = sessions::look(&service.db, token.session).await.map_err(unreadable)?;
+    let seen = sessions::look(&service.platform.db, token.session).await.map_err(unreadable)?;
     let Some(seen) = seen.filter(|seen| {
         let session = &seen.session;
         session.impersonated.id == token.impersonated && session.impersonator.id == token.impersonator
@@ -186,8 +186,8 @@ pub(crate) async fn judged(
     impersonator: Option<UserId>,
     id: ImpersonationId,
 ) -> Result<Acting> {
-    let now = service.now();
-    let seen = sessions::look(&service.db, id).await.map_err(unreadable)?;
+    let now = service.platform.now();
+    let seen = sessions::look(&service.platform.db, id).await.map_err(unreadable)?;
     let seen = seen.filter(|seen| Some(seen.session.impersonator.id) == impersonator).ok_or_else(invalid)?;
     let is_expired = seen.session.expires_at <= now;
     acting_in(service, seen, is_expired, now).await
@@ -229,7 +229,7 @@ async fn close(
     dead: &SessionEnd,
     now: Ts,
 ) -> Result<(), StoreError> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     dead.record(&mut tx, id, now).await?;
     tx.commit().await
 }
@@ -269,7 +269,9 @@ pub(super) async fn live_of(
     user: UserId,
     now: Ts,
 ) -> Result<Option<(sessions::Session, Pair)>> {
-    let Some(seen) = sessions::look_of(&service.db, user).await.map_err(unreadable)? else { return Ok(None) };
+    let Some(seen) = sessions::look_of(&service.platform.db, user).await.map_err(unreadable)? else {
+        return Ok(None);
+    };
     match judge(service, &seen, now) {
         Ok(pair) => Ok(Some((seen.session, pair))),
         Err(dead) => {

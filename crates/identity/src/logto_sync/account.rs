@@ -35,7 +35,7 @@ pub(super) async fn create(
     is_wanted: bool,
 ) -> Result<Option<Account>, Stop> {
     let issuer = logto.issuer();
-    let earlier = logto::pending(&service.db, issuer, user.id).await?;
+    let earlier = logto::pending(&service.platform.db, issuer, user.id).await?;
     if earlier.creating_at.is_some() {
         let name = earlier.creating_name.as_deref().unwrap_or(&user.username);
         if let Some(subject) = find(logto, user.id, name).await? {
@@ -67,8 +67,8 @@ pub(super) async fn create(
 
 /// Records that a creation is under way, and answers the password for it. None when the user has been destroyed.
 async fn begin(service: &Identity, logto: &LogtoSync, user: &User) -> Result<Option<String>, Stop> {
-    let (issuer, now) = (logto.issuer(), service.now());
-    let mut tx = service.db.begin().await?;
+    let (issuer, now) = (logto.issuer(), service.platform.now());
+    let mut tx = service.platform.db.begin().await?;
     if users::lock(&mut tx, user.id).await?.is_none() {
         return Ok(None);
     }
@@ -77,7 +77,7 @@ async fn begin(service: &Identity, logto: &LogtoSync, user: &User) -> Result<Opt
     let password = match pending.sealed_password.as_ref().and_then(|sealed| open(service, sealed).ok()) {
         Some(password) => password,
         None => {
-            let password = generate_password(&*service.entropy);
+            let password = generate_password(&*service.platform.entropy);
             logto::keep_password(&mut tx, issuer, user.id, &seal(service, &password)?, Some(now)).await?;
             password
         }
@@ -89,7 +89,7 @@ async fn begin(service: &Identity, logto: &LogtoSync, user: &User) -> Result<Opt
 
 /// Nothing was created, so no later search may find anything: an object with our id would be taken for the account.
 async fn forget(service: &Identity, logto: &LogtoSync, user: UserId) -> Result<(), Stop> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     logto::user_not_created(&mut tx, logto.issuer(), user).await?;
     Ok(tx.commit().await?)
 }
@@ -97,10 +97,11 @@ async fn forget(service: &Identity, logto: &LogtoSync, user: UserId) -> Result<(
 /// The outcome of the creation is unknown. If the user was destroyed meanwhile, no later attempt would look for the
 /// account, so this queues a search for it.
 async fn leave(service: &Identity, logto: &LogtoSync, user: &User) -> Result<(), Stop> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     if users::lock(&mut tx, user.id).await?.is_none() {
         let gone = (OutboxKind::GoneUser, user.id.0);
-        outbox::put_gone_unknown(&mut tx, logto.issuer(), gone, &user.username, service.now()).await?;
+        outbox::put_gone_unknown(&mut tx, logto.issuer(), gone, &user.username, service.platform.now())
+            .await?;
         tx.commit().await?;
     }
     Ok(())
@@ -114,11 +115,11 @@ async fn link(
     subject: String,
     password: Option<&str>,
 ) -> Result<Option<String>, Stop> {
-    let (issuer, now) = (logto.issuer(), service.now());
-    let mut tx = service.db.begin().await?;
+    let (issuer, now) = (logto.issuer(), service.platform.now());
+    let mut tx = service.platform.db.begin().await?;
     if users::lock(&mut tx, user.id).await?.is_none() {
         // Destroyed meanwhile.
-        outbox::put_gone_account(&mut tx, issuer, service.fresh(), &subject, now).await?;
+        outbox::put_gone_account(&mut tx, issuer, service.platform.fresh(), &subject, now).await?;
         tx.commit().await?;
         return Ok(None);
     }
@@ -137,7 +138,7 @@ async fn link(
             // The user has signed in with another account, so this one belongs to no user.
             None => {
                 logto::user_not_created(&mut tx, issuer, user.id).await?;
-                outbox::put_gone_account(&mut tx, issuer, service.fresh(), &subject, now).await?;
+                outbox::put_gone_account(&mut tx, issuer, service.platform.fresh(), &subject, now).await?;
                 tx.commit().await?;
                 return Ok(None);
             }
@@ -146,14 +147,14 @@ async fn link(
     let pending = logto::pending(&mut tx, issuer, user.id).await?;
     match password {
         Some(password) if pending.generated_at.is_some() => {
-            mail::welcome_at_provider(service, &mut tx, user.id, password).await?;
+            mail::welcome_at_provider(&service.events, &mut tx, user.id, password).await?;
         }
         Some(_) => {}
         None => tracing::warn!(user_id = %user.id, "an earlier account was found; its password is unknown"),
     }
     logto::user_created(&mut tx, issuer, user.id).await?;
     tx.commit().await?;
-    mail::wake(service);
+    mail::wake(&service.events);
     tracing::info!(user_id = %user.id, "account created at the identity provider");
     Ok(Some(subject))
 }

@@ -72,7 +72,7 @@ impl ApplicationCache {
 /// The applications; none outside mode `logto`, and before the first successful fetch.
 pub async fn applications(service: &Identity) -> Option<Arc<Applications>> {
     let memory = &service.logto.as_ref()?.applications;
-    let (list, is_enough) = memory.present(service.now());
+    let (list, is_enough) = memory.present(service.platform.now());
     if is_enough {
         return list;
     }
@@ -82,23 +82,24 @@ pub async fn applications(service: &Identity) -> Option<Arc<Applications>> {
             // The fetch continues in its own task, so the next request finds its result.
             Ok(turn) => {
                 let worker = service.clone();
-                let _ = service.tasks.spawn(async move { refresh(&worker, turn).await }).await;
+                let _ = service.platform.tasks.spawn(async move { refresh(&worker, turn).await }).await;
             }
             Err(_) => drop(memory.turn.lock().await),
         }
     };
     let _ = tokio::time::timeout(patience, waiting).await;
-    memory.present(service.now()).0
+    memory.present(service.platform.now()).0
 }
 
 async fn refresh(service: &Identity, _turn: OwnedMutexGuard<()>) {
     let Some(logto) = &service.logto else { return };
-    let fetched = service.stop.run_until_cancelled(tokio::time::timeout(FETCH, fetch(service, logto))).await;
+    let fetched =
+        service.platform.stop.run_until_cancelled(tokio::time::timeout(FETCH, fetch(service, logto))).await;
     let why = match fetched {
         None => return,
         Some(Ok(Ok(list))) => {
             let mut state = logto.applications.state();
-            state.list = Some((service.now(), Arc::new(list)));
+            state.list = Some((service.platform.now(), Arc::new(list)));
             state.failed_at = None;
             return;
         }
@@ -106,7 +107,7 @@ async fn refresh(service: &Identity, _turn: OwnedMutexGuard<()>) {
         Some(Err(_)) => "it takes too long".to_owned(),
     };
     tracing::warn!(error = why, "third-party applications cannot be read; the last list stays in use");
-    logto.applications.state().failed_at = Some(service.now());
+    logto.applications.state().failed_at = Some(service.platform.now());
 }
 
 async fn fetch(service: &Identity, logto: &LogtoSync) -> Result<Applications, String> {
@@ -216,7 +217,7 @@ async fn translated(
     let theirs: Vec<String> = controls().flat_map(|control| control.organization_ids.clone()).collect();
     let mut organizations = std::collections::HashMap::new();
     for portion in theirs.chunks(500) {
-        let found = logto::organizations_of(&service.db, logto.issuer(), portion).await;
+        let found = logto::organizations_of(&service.platform.db, logto.issuer(), portion).await;
         organizations.extend(found.map_err(|e| e.to_string())?);
     }
     let names_roles = controls().any(|control| !control.user_role_ids.is_empty());
@@ -226,7 +227,7 @@ async fn translated(
     };
     let role = |id: &String| {
         let (name, _) = roles.as_ref()?.user.iter().find(|(_, theirs)| *theirs == id)?;
-        let ours = service.catalogue.user_roles().iter().find(|role| fold(&role.name) == *name);
+        let ours = service.platform.catalogue.user_roles().iter().find(|role| fold(&role.name) == *name);
         ours.map(|role| role.key.clone())
     };
     for client in &mut clients {

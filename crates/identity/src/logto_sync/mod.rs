@@ -123,7 +123,7 @@ pub fn wake(service: &Identity) {
 
 async fn note(service: &Identity, tx: &mut Tx, kind: OutboxKind, object: Uuid, aspects: i64) -> Result<()> {
     let Some(logto) = &service.logto else { return Ok(()) };
-    Ok(outbox::put(tx, logto.issuer(), kind, object, aspects, service.now()).await?)
+    Ok(outbox::put(tx, logto.issuer(), kind, object, aspects, service.platform.now()).await?)
 }
 
 /// A new user; `password` is for their account. With `generated_at`, it is mailed to them once the account exists.
@@ -167,7 +167,7 @@ pub async fn picture_changed(service: &Identity, tx: &mut Tx, user: UserId) -> R
 /// A user who is about to be destroyed.
 pub async fn user_destroyed(service: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
     let Some(logto) = &service.logto else { return Ok(()) };
-    Ok(outbox::put_gone_user(tx, logto.issuer(), user, service.now()).await?)
+    Ok(outbox::put_gone_user(tx, logto.issuer(), user, service.platform.now()).await?)
 }
 
 /// A user who was found by their address: their account has a password of its own, and changes that the tenant refused
@@ -210,7 +210,7 @@ pub async fn organization_destroyed(
     org_type: OrgType,
 ) -> Result<()> {
     let Some(logto) = &service.logto else { return Ok(()) };
-    Ok(outbox::put_gone_tree(tx, logto.issuer(), id, org_type, service.now()).await?)
+    Ok(outbox::put_gone_tree(tx, logto.issuer(), id, org_type, service.platform.now()).await?)
 }
 
 /// Removes queued changes for tenants that this service no longer uses, with the passwords stored for accounts there.
@@ -226,7 +226,7 @@ pub async fn marks_of_users(
     users: impl Iterator<Item = UserId>,
 ) -> Result<HashMap<Uuid, SyncState>> {
     let Some(logto) = &service.logto else { return Ok(HashMap::new()) };
-    Ok(logto::user_marks(&service.db, logto.issuer(), users).await?)
+    Ok(logto::user_marks(&service.platform.db, logto.issuer(), users).await?)
 }
 
 /// The same of organizations.
@@ -235,7 +235,7 @@ pub async fn marks_of_organizations(
     organizations: impl Iterator<Item = OrgId>,
 ) -> Result<HashMap<Uuid, SyncState>> {
     let Some(logto) = &service.logto else { return Ok(HashMap::new()) };
-    Ok(logto::organization_marks(&service.db, logto.issuer(), organizations).await?)
+    Ok(logto::organization_marks(&service.platform.db, logto.issuer(), organizations).await?)
 }
 
 /// An organization with its sync state.
@@ -251,7 +251,7 @@ fn refused(status: u16, key: &str, code: &str) -> worker::Stop {
 }
 
 fn seal(service: &Identity, password: &str) -> Result<String> {
-    service.keys.seal_text(SEAL, password, &*service.entropy)
+    service.platform.keys.seal_text(SEAL, password, &*service.platform.entropy)
 }
 
 /// Seals the passwords that wait for accounts with the current secret, for all tenants. Answers how many no configured
@@ -263,10 +263,10 @@ pub async fn reseal_all(service: &Identity) -> Result<u64> {
     const AT_ONCE: i64 = 200;
     let (mut lost, mut after) = (0, (String::new(), UserId(Uuid::nil())));
     loop {
-        let page = logto::passwords_after(&service.db, (&after.0, after.1), AT_ONCE).await?;
+        let page = logto::passwords_after(&service.platform.db, (&after.0, after.1), AT_ONCE).await?;
         let Some((issuer, user, _)) = page.last() else { return Ok(lost) };
         after = (issuer.clone(), *user);
-        let mut tx = service.db.begin().await?;
+        let mut tx = service.platform.db.begin().await?;
         for (issuer, user, sealed) in page {
             match open(service, &sealed) {
                 Ok(password) => {
@@ -284,18 +284,18 @@ pub async fn reseal_all(service: &Identity) -> Result<u64> {
 }
 
 fn open(service: &Identity, sealed: &str) -> Result<String> {
-    service.keys.open_text(SEAL, sealed)
+    service.platform.keys.open_text(SEAL, sealed)
 }
 
 /// Links the owner organization and the first user to the objects named in the configuration (spec: logto#calls: found
 /// by configured or linked id, never by name).
 async fn link_configured(service: &Identity, logto: &LogtoSync) -> Result<()> {
     let (issuer, settings) = (logto.issuer(), &logto.settings);
-    let owner = organizations::owner(&service.db).await?;
+    let owner = organizations::owner(&service.platform.db).await?;
     if let (Some(owner), Some(theirs)) = (owner, &settings.owner_organization_id) {
-        let is_linked = logto::organization(&service.db, issuer, owner).await?.id.is_some();
+        let is_linked = logto::organization(&service.platform.db, issuer, owner).await?.id.is_some();
         if !is_linked {
-            let mut tx = service.db.begin().await?;
+            let mut tx = service.platform.db.begin().await?;
             if logto::link_organization(&mut tx, issuer, owner, theirs).await? {
                 organization_created(service, &mut tx, owner).await?;
                 tx.commit().await?;
@@ -308,14 +308,14 @@ async fn link_configured(service: &Identity, logto: &LogtoSync) -> Result<()> {
         }
     }
     let Some(theirs) = &settings.owner_user_id else { return Ok(()) };
-    let Some((first, _)) = identities::by_username(&service.db, OWNER_USERNAME).await? else {
+    let Some((first, _)) = identities::by_username(&service.platform.db, OWNER_USERNAME).await? else {
         return Ok(());
     };
-    if logto::subject(&service.db, issuer, first.id).await?.is_some() {
+    if logto::subject(&service.platform.db, issuer, first.id).await?.is_some() {
         return Ok(());
     }
-    let mut tx = service.db.begin().await?;
-    if account_links::insert(&mut tx, issuer, theirs, first.id, service.now()).await? {
+    let mut tx = service.platform.db.begin().await?;
+    if account_links::insert(&mut tx, issuer, theirs, first.id, service.platform.now()).await? {
         record_link(service, &mut tx, first.id, theirs).await?;
         user_linked(service, &mut tx, first.id).await?;
         tx.commit().await?;
@@ -327,7 +327,7 @@ async fn link_configured(service: &Identity, logto: &LogtoSync) -> Result<()> {
 async fn record_link(service: &Identity, tx: &mut Tx, user: UserId, subject: &str) -> Result<()> {
     let issuer = service.logto.as_ref().map(LogtoSync::issuer);
     let entry = AuditRecord {
-        at: service.now(),
+        at: service.platform.now(),
         actor_user_id: None,
         acting_for_user_id: None,
         actor_organization_id: None,

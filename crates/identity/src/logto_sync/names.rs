@@ -50,7 +50,7 @@ pub(super) async fn known(
 ) -> Result<Arc<Names>, LogtoError> {
     // Locked during the fetch: one fetch serves all waiting tasks.
     let mut held = logto.names.0.lock().await;
-    let now = service.now();
+    let now = service.platform.now();
     if let Some((at, names)) = held.as_ref() {
         let age = now.since(*at);
         if now >= *at && age < LIFE && (needs(names) || age < PAUSE) {

@@ -34,10 +34,12 @@ pub(super) async fn deliver(
     id: OrgId,
     aspects: i64,
 ) -> Result<Outcome, Stop> {
-    let Some(organization) = organizations::get(&service.db, id).await? else { return Ok(Outcome::Done) };
+    let Some(organization) = organizations::get(&service.platform.db, id).await? else {
+        return Ok(Outcome::Done);
+    };
     let (org_type, from) =
         (organization.org_type, organization.promoted_from.as_ref().map(|from| from.level));
-    let there = logto::organization(&service.db, logto.issuer(), id).await?;
+    let there = logto::organization(&service.platform.db, logto.issuer(), id).await?;
     let (theirs, aspects, from) = match there.id.clone() {
         Some(theirs) => (theirs, aspects, from),
         None => {
@@ -129,7 +131,7 @@ async fn link(
     theirs: String,
 ) -> Result<Option<String>, Stop> {
     let issuer = logto.issuer();
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let is_there = organizations::hold(&mut tx, id).await?.is_some();
     if is_there {
         if !logto::link_organization(&mut tx, issuer, id, &theirs).await? {
@@ -138,7 +140,14 @@ async fn link(
             return Err(refused(422, "organization", "already_exists"));
         }
     } else {
-        outbox::put_gone_organization(&mut tx, issuer, service.fresh(), &theirs, service.now()).await?;
+        outbox::put_gone_organization(
+            &mut tx,
+            issuer,
+            service.platform.fresh(),
+            &theirs,
+            service.platform.now(),
+        )
+        .await?;
     }
     tx.commit().await?;
     Ok(is_there.then_some(theirs))
@@ -146,18 +155,18 @@ async fn link(
 
 /// Records that a creation is under way. False when the organization no longer exists.
 async fn begin(service: &Identity, logto: &LogtoSync, id: OrgId, name: &str) -> Result<bool, Stop> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     if organizations::hold(&mut tx, id).await?.is_none() {
         return Ok(false);
     }
-    logto::organization_creating(&mut tx, logto.issuer(), id, service.now(), name).await?;
+    logto::organization_creating(&mut tx, logto.issuer(), id, service.platform.now(), name).await?;
     tx.commit().await?;
     Ok(true)
 }
 
 /// Nothing was created, so no later search may find anything.
 async fn forget(service: &Identity, logto: &LogtoSync, id: OrgId) -> Result<(), Stop> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     logto::organization_not_created(&mut tx, logto.issuer(), id).await?;
     Ok(tx.commit().await?)
 }
@@ -165,10 +174,10 @@ async fn forget(service: &Identity, logto: &LogtoSync, id: OrgId) -> Result<(), 
 /// The outcome of the creation is unknown. If the organization was destroyed meanwhile, no later attempt would look for
 /// it, so this queues a search for it.
 async fn leave(service: &Identity, logto: &LogtoSync, id: OrgId, name: &str) -> Result<(), Stop> {
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     if organizations::hold(&mut tx, id).await?.is_none() {
         let gone = (OutboxKind::GoneOrganization, id.0);
-        outbox::put_gone_unknown(&mut tx, logto.issuer(), gone, name, service.now()).await?;
+        outbox::put_gone_unknown(&mut tx, logto.issuer(), gone, name, service.platform.now()).await?;
         tx.commit().await?;
     }
     Ok(())

@@ -16,7 +16,7 @@ use std::{
 
 /// The account of a user, if they have one.
 pub(crate) async fn find(service: &Identity, logto: &LogtoSync, user: UserId) -> Result<Option<String>> {
-    Ok(logto::subject(&service.db, logto.issuer(), user).await?)
+    Ok(logto::subject(&service.platform.db, logto.issuer(), user).await?)
 }
 
 /// The account of a user.

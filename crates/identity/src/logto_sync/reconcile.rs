@@ -62,14 +62,14 @@ pub async fn reconcile(
     logto.client.roles().await.map_err(away)?;
     super::link_configured(service, logto).await?;
     if !is_dry {
-        let mut tx = service.db.begin().await?;
-        outbox::retry_gone(&mut tx, logto.issuer(), service.now()).await?;
+        let mut tx = service.platform.db.begin().await?;
+        outbox::retry_gone(&mut tx, logto.issuer(), service.platform.now()).await?;
         tx.commit().await?;
     }
     let mut figures = ReconcileReport::default();
     let mut after = Uuid::nil();
     loop {
-        let ids = logto::organizations_after(&service.db, after, PAGE).await?;
+        let ids = logto::organizations_after(&service.platform.db, after, PAGE).await?;
         let Some(last) = ids.last() else { break };
         after = last.0;
         for portion in ids.chunks(AT_ONCE) {
@@ -79,7 +79,7 @@ pub async fn reconcile(
     }
     after = Uuid::nil();
     loop {
-        let ids = logto::users_after(&service.db, after, PAGE).await?;
+        let ids = logto::users_after(&service.platform.db, after, PAGE).await?;
         let Some(last) = ids.last() else { break };
         after = last.0;
         for portion in ids.chunks(AT_ONCE) {
@@ -90,7 +90,7 @@ pub async fn reconcile(
     if !is_dry {
         super::run_until_idle(service).await?;
     }
-    figures.waiting = outbox::waiting(&service.db, logto.issuer()).await?;
+    figures.waiting = outbox::waiting(&service.platform.db, logto.issuer()).await?;
     Ok(figures)
 }
 
@@ -116,8 +116,8 @@ async fn take(
 
 /// Queues a difference for the worker. A link to a removed object ends, so the worker creates the object again.
 async fn note(service: &Identity, logto: &LogtoSync, difference: &Difference) -> Result<()> {
-    let (issuer, now) = (logto.issuer(), service.now());
-    let mut tx = service.db.begin().await?;
+    let (issuer, now) = (logto.issuer(), service.platform.now());
+    let mut tx = service.platform.db.begin().await?;
     let kind = if difference.kind == "user" { OutboxKind::User } else { OutboxKind::Organization };
     match (&difference.dead_link, kind) {
         (Some(theirs), OutboxKind::User) => {
@@ -137,8 +137,8 @@ fn away(error: LogtoError) -> Error {
 }
 
 async fn organization_of(service: &Identity, logto: &LogtoSync, id: OrgId) -> Result<Option<Difference>> {
-    let Some(found) = organizations::get(&service.db, id).await? else { return Ok(None) };
-    let linked = logto::organization(&service.db, logto.issuer(), id).await?.id;
+    let Some(found) = organizations::get(&service.platform.db, id).await? else { return Ok(None) };
+    let linked = logto::organization(&service.platform.db, logto.issuer(), id).await?.id;
     let difference = |what: String, aspects, dead_link| {
         let (kind, name) = ("organization", found.details.name.clone());
         Some(Difference { kind, id: id.0, name, what: vec![what], aspects, dead_link })
@@ -169,7 +169,7 @@ async fn organization_of(service: &Identity, logto: &LogtoSync, id: OrgId) -> Re
 }
 
 async fn user_of(service: &Identity, logto: &LogtoSync, id: UserId) -> Result<Option<Difference>> {
-    let Some(placed) = users::get(&service.db, id).await? else { return Ok(None) };
+    let Some(placed) = users::get(&service.platform.db, id).await? else { return Ok(None) };
     let (found, client) = (&placed.user, &logto.client);
     let mut difference = Difference {
         kind: "user",
@@ -185,7 +185,7 @@ async fn user_of(service: &Identity, logto: &LogtoSync, id: UserId) -> Result<Op
         dead_link,
         ..difference
     };
-    let Some(subject) = logto::subject(&service.db, logto.issuer(), id).await? else {
+    let Some(subject) = logto::subject(&service.platform.db, logto.issuer(), id).await? else {
         return Ok((!user::is_deleted(&placed)).then(|| missing(difference, None)));
     };
     let Some(there) = client.user(&subject).await.map_err(away)? else {
@@ -252,9 +252,10 @@ async fn roles(
     difference: &mut Difference,
 ) -> Result<()> {
     let held = logto.client.roles_of_user(subject).await.map_err(away)?;
-    let known = user.role_ids.iter().filter_map(|id| service.catalogue.user_role(id));
+    let known = user.role_ids.iter().filter_map(|id| service.platform.catalogue.user_role(id));
     let wanted: Vec<&str> = known.map(|role| role.name.as_str()).collect();
-    let ours: Vec<&str> = service.catalogue.user_roles().iter().map(|role| role.name.as_str()).collect();
+    let ours: Vec<&str> =
+        service.platform.catalogue.user_roles().iter().map(|role| role.name.as_str()).collect();
     tell(difference, "role", compare(&wanted, &held, &ours), aspect::ROLES);
     Ok(())
 }
@@ -266,7 +267,7 @@ async fn membership(
     subject: &str,
     difference: &mut Difference,
 ) -> Result<()> {
-    let home = logto::organization(&service.db, logto.issuer(), user.organization.id).await?.id;
+    let home = logto::organization(&service.platform.db, logto.issuer(), user.organization.id).await?.id;
     let member_of = logto.client.organizations_of_user(subject).await.map_err(away)?;
     let home = home.filter(|home| member_of.iter().any(|organization| organization.id == *home));
     let Some(home) = home else {
@@ -275,7 +276,7 @@ async fn membership(
         return Ok(());
     };
     let others: Vec<String> = member_of.into_iter().map(|o| o.id).filter(|id| *id != home).collect();
-    let left = logto::organizations_of(&service.db, logto.issuer(), &others).await?;
+    let left = logto::organizations_of(&service.platform.db, logto.issuer(), &others).await?;
     let left: Vec<String> = left.into_values().map(|id| id.to_string()).collect();
     tell(difference, "organization", (Vec::new(), left), aspect::MEMBERSHIP);
     let held = logto.client.roles_of_member(&home, subject).await.map_err(away)?;

@@ -62,17 +62,17 @@ pub(super) async fn deliver(
     id: UserId,
     aspects: i64,
 ) -> Result<Outcome, Stop> {
-    let Some(placed) = users::get(&service.db, id).await? else { return Ok(Outcome::Done) };
+    let Some(placed) = users::get(&service.platform.db, id).await? else { return Ok(Outcome::Done) };
     let (issuer, organization) = (logto.issuer(), placed.user.organization.id);
-    let linked = logto::subject(&service.db, issuer, id).await?;
-    let home = logto::organization(&service.db, issuer, organization).await?.id;
+    let linked = logto::subject(&service.platform.db, issuer, id).await?;
+    let home = logto::organization(&service.platform.db, issuer, organization).await?.id;
     let is_deleted = is_deleted(&placed);
     let (subject, mut aspects) = match linked {
         Some(subject) => (subject, aspects),
         None => {
             // No account is created for a deleted user. One whose creation has an unknown outcome may exist and sign
             // in.
-            if is_deleted && logto::pending(&service.db, issuer, id).await?.creating_at.is_none() {
+            if is_deleted && logto::pending(&service.platform.db, issuer, id).await?.creating_at.is_none() {
                 return Ok(Outcome::Nothing);
             }
             if !is_deleted && home.is_none() {
@@ -129,7 +129,7 @@ async fn after_creation(service: &Identity, placed: &Placed) -> Result<i64, Stop
 
 /// The address of the user's picture; `""` when there is none.
 pub(super) async fn picture(service: &Identity, user: UserId) -> Result<String, StoreError> {
-    let has_one = avatars::etag(&service.db, user).await?.is_some();
+    let has_one = avatars::etag(&service.platform.db, user).await?.is_some();
     let settings = &service.settings;
     let url = || format!("{}{}/public/users/{user}/avatar", settings.app_url(), settings.api_base_url);
     Ok(if has_one { url() } else { String::new() })
@@ -142,8 +142,8 @@ async fn wait_for(
     organization: OrgId,
     refused: Vec<String>,
 ) -> Result<Outcome, Stop> {
-    let (issuer, now) = (logto.issuer(), service.now());
-    let mut tx = service.db.begin().await?;
+    let (issuer, now) = (logto.issuer(), service.platform.now());
+    let mut tx = service.platform.db.begin().await?;
     let (kind, all) = (OutboxKind::Organization, aspect::ORGANIZATION);
     // Several users of a new organization are often sent in one round: each of them can follow it at once.
     let at_once = outbox::put_new(&mut tx, issuer, kind, organization.0, all, now).await?;
@@ -178,7 +178,7 @@ async fn tell_roles(service: &Identity, logto: &LogtoSync, user: &User, subject:
     let wanted: Vec<&str> = user
         .role_ids
         .iter()
-        .filter_map(|id| service.catalogue.user_role(id))
+        .filter_map(|id| service.platform.catalogue.user_role(id))
         .map(|role| role.name.as_str())
         .collect();
     let has_all = |names: &names::Names| wanted.iter().all(|name| names.user_role(name).is_some());
@@ -197,7 +197,8 @@ async fn tell_roles(service: &Identity, logto: &LogtoSync, user: &User, subject:
             Err(error) => known = names::anew(service, logto, &known, error).await.map_err(Stop::Logto)?,
         }
     };
-    let ours: Vec<String> = service.catalogue.user_roles().iter().map(|role| fold(&role.name)).collect();
+    let ours: Vec<String> =
+        service.platform.catalogue.user_roles().iter().map(|role| fold(&role.name)).collect();
     for role in &held {
         if ours.contains(&fold(&role.name)) && !wanted_ids.contains(&role.id) {
             logto.client.remove_role(subject, &role.id).await.map_err(Stop::Logto)?;
@@ -248,7 +249,7 @@ async fn tell_membership(
         client.remove_member_role(home, subject, &other.id).await.map_err(Stop::Logto)?;
     }
     let others: Vec<String> = member_of.into_iter().map(|o| o.id).filter(|id| id != home).collect();
-    for theirs in logto::organizations_of(&service.db, logto.issuer(), &others).await?.into_keys() {
+    for theirs in logto::organizations_of(&service.platform.db, logto.issuer(), &others).await?.into_keys() {
         client.leave(&theirs, subject).await.map_err(Stop::Logto)?;
     }
     if role.is_none() { Err(no_role()) } else { Ok(()) }

@@ -43,14 +43,16 @@ pub fn start(service: &Identity) {
         return;
     }
     let worker = service.clone();
-    service.tasks.spawn(async move {
+    service.platform.tasks.spawn(async move {
         let Some(logto) = &worker.logto else { return };
         if let Err(e) = link_configured(&worker, logto).await {
             tracing::warn!(error = %e, "Logto sync cannot be prepared; changes are sent nevertheless");
         }
         let step = || round(&worker);
         let hint = Some(&logto.arrived);
-        Worker { name: KIND, failure: jobs::FAILURE, poll: POLL, hint, step }.run(&worker.stop).await;
+        Worker { name: KIND, failure: jobs::FAILURE, poll: POLL, hint, step }
+            .run(&worker.platform.stop)
+            .await;
     });
 }
 
@@ -92,8 +94,8 @@ impl<E: Into<Error>> From<E> for Stop {
 async fn round(service: &Identity) -> Result<u64> {
     let Some(logto) = &service.logto else { return Ok(0) };
     let _turn = logto.turn.lock().await;
-    let now = service.now();
-    let due = outbox::claim(&service.db, logto.issuer(), now, now.plus(LEASE), CLAIMS).await?;
+    let now = service.platform.now();
+    let due = outbox::claim(&service.platform.db, logto.issuer(), now, now.plus(LEASE), CLAIMS).await?;
     // Users need their organizations.
     let (first, then): (Vec<&Due>, Vec<&Due>) =
         due.iter().partition(|due| due.kind == OutboxKind::Organization);
@@ -113,7 +115,7 @@ async fn round(service: &Identity) -> Result<u64> {
 async fn handle(service: &Identity, logto: &LogtoSync, due: &Due) -> Result<bool> {
     // Deep and large: kept off the stack.
     let told = tokio::time::timeout(RUN, Box::pin(deliver(service, logto, due))).await;
-    let now = service.now();
+    let now = service.platform.now();
     let (mut is_away, mut not_before) = (false, now);
     let (outcome, problem) = match told {
         Ok(Ok(outcome)) => (Some(outcome), String::new()),
@@ -133,7 +135,7 @@ async fn handle(service: &Identity, logto: &LogtoSync, due: &Due) -> Result<bool
         Err(_) => (None, "it takes too long".to_owned()),
     };
     let issuer = logto.issuer();
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     match outcome {
         Some(Outcome::Done) => {
             settle(&mut tx, issuer, due, None, now).await?;
@@ -237,10 +239,10 @@ async fn remove_organization(logto: &LogtoSync, id: &str) -> std::result::Result
 /// Queues the next users of an organization, or of its tree.
 async fn next_users(service: &Identity, logto: &LogtoSync, due: &Due) -> std::result::Result<Outcome, Stop> {
     let id = OrgId(due.object);
-    let Some(place) = organizations::node(&service.db, id).await? else { return Ok(Outcome::Done) };
+    let Some(place) = organizations::node(&service.platform.db, id).await? else { return Ok(Outcome::Done) };
     let below = (due.kind == OutboxKind::Tree).then_some(place.org_type);
-    let mut tx = service.db.begin().await?;
-    let (issuer, now) = (logto.issuer(), service.now());
+    let mut tx = service.platform.db.begin().await?;
+    let (issuer, now) = (logto.issuer(), service.platform.now());
     let next = NextUsers { organization: id, below, after: due.after, limit: TREE_USERS };
     let last = outbox::put_next_users(&mut tx, issuer, next, due.aspects, now).await?;
     tx.commit().await?;

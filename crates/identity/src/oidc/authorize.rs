@@ -162,13 +162,13 @@ pub async fn authorize(
         Ok(read) => read,
         Err(refused) => return Ok(refuse(&refused)),
     };
-    let now = service.now();
+    let now = service.platform.now();
     let login = counted.beside(live_login(service, browser, now)).await?.filter(|(login, _)| {
         let age = now.since(login.authenticated_at);
         !wish.sign_in && wish.max_age.is_none_or(|max_age| age <= max_age)
     });
     if let Some((login, _)) = login {
-        let mut tx = service.db.begin().await?;
+        let mut tx = service.platform.db.begin().await?;
         match consent::settle(service, &mut tx, &request, &login, now).await? {
             consent::SignInEnd::BrowserRedirect(onward) => {
                 tx.commit().await?;
@@ -311,10 +311,10 @@ pub(super) async fn live_login(
     now: Ts,
 ) -> Result<Option<(Login, Identified)>> {
     let Some(cookie) = browser.login.as_deref().filter(|cookie| is_cookie(cookie)) else { return Ok(None) };
-    let Some(login) = logins::by_token(&service.db, &token_digest(cookie), now).await? else {
+    let Some(login) = logins::by_token(&service.platform.db, &token_digest(cookie), now).await? else {
         return Ok(None);
     };
-    let user = identities::get(&service.db, login.user_id).await?;
+    let user = identities::get(&service.platform.db, login.user_id).await?;
     let Some(user) = user.filter(|user| user.standing.is_enabled()) else { return Ok(None) };
     let is_enough = factors::is_enough(service, &user, &login, now).await?;
     Ok(is_enough.then_some((login, user)))
@@ -335,10 +335,10 @@ pub(super) async fn store(
     // One cookie for all stored requests of a browser, so that two tabs do not disturb each other.
     let browser = match browser.browser.as_deref().filter(|cookie| is_cookie(cookie)) {
         Some(known) => known.to_owned(),
-        None => fresh_secret(&*service.entropy),
+        None => fresh_secret(&*service.platform.entropy),
     };
     let interaction = Interaction {
-        id: service.fresh(),
+        id: service.platform.fresh(),
         browser_hash: token_digest(&browser),
         request: serde_json::to_value(request).map_err(Error::internal)?,
         user_id: None,
@@ -348,7 +348,7 @@ pub(super) async fn store(
         created_at: now,
         expires_at: now.plus(INTERACTION),
     };
-    let mut tx = service.db.begin_relaxed().await?;
+    let mut tx = service.platform.db.begin_relaxed().await?;
     interactions::insert(&mut tx, &interaction).await?;
     tx.commit().await?;
     Ok((interaction.id, browser))
@@ -363,10 +363,10 @@ pub(super) async fn grant(
     login: &Login,
     now: Ts,
 ) -> Result<BrowserRedirect> {
-    let code = fresh_secret(&*service.entropy);
+    let code = fresh_secret(&*service.platform.entropy);
     let code_expires_at = now.plus(service.settings.provider.code);
     let grant = Grant {
-        id: service.fresh(),
+        id: service.platform.fresh(),
         user_id: login.user_id,
         login_id: login.id,
         client_id: request.client_id.clone(),

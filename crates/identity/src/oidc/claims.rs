@@ -125,7 +125,7 @@ pub(super) fn access_jwt(
         "scope": scope,
         "iat": now.secs(),
         "exp": now.secs().saturating_add(life),
-        "jti": random_hex::<16>(&*service.entropy),
+        "jti": random_hex::<16>(&*service.platform.entropy),
     });
     Ok(key.sign("at+jwt", &claims)?)
 }
@@ -135,10 +135,10 @@ pub async fn userinfo(service: &Identity, access_token: &str) -> Result<Map<Stri
     let invalid =
         || ProviderError::new(Code::InvalidToken, "the access token is unknown, expired or revoked");
     let token = find_token(service, access_token).await?.ok_or_else(invalid)?;
-    if token.kind != ProviderTokenKind::Access || !token.is_alive(service.now()) {
+    if token.kind != ProviderTokenKind::Access || !token.is_alive(service.platform.now()) {
         return Err(invalid());
     }
-    let user = identities::get(&service.db, token.grant.user_id).await?;
+    let user = identities::get(&service.platform.db, token.grant.user_id).await?;
     let user = user.filter(|user| user.standing.is_enabled()).ok_or_else(invalid)?;
     if !has_scope(&token.scope, "openid") {
         return Err(ProviderError::new(Code::InsufficientScope, "the access token was not given for openid"));
@@ -160,7 +160,7 @@ pub async fn introspect(
     if client.is_public() {
         return Err(ProviderError::new(Code::InvalidClient, "introspection is for confidential clients"));
     }
-    let now = service.now();
+    let now = service.platform.now();
     let inactive = json!({"active": false});
     let Some(token) = counted.beside(find_token(service, token)).await? else { return Ok(inactive) };
     let is_own = token.grant.client_id == client.id();
@@ -168,7 +168,7 @@ pub async fn introspect(
     if !may_learn || !token.is_alive(now) || token.rotated_at.is_some() {
         return Ok(inactive);
     }
-    let user = identities::get(&service.db, token.grant.user_id).await?;
+    let user = identities::get(&service.platform.db, token.grant.user_id).await?;
     let user = user.filter(|user| user.standing.is_enabled());
     Ok(user.map_or(inactive, |user| active(service, &token, &user)))
 }

@@ -79,7 +79,8 @@ pub struct Allowed {
 /// Whether this user may use the client: every user may use a client of ours; a third-party client admits the users
 /// that its `access_control` names.
 pub(super) fn admits(service: &Identity, client: &clients::Client, user: &Identified) -> bool {
-    client.is_first_party() || clients::admits(client, &identity_of(&service.catalogue, user.clone()))
+    client.is_first_party()
+        || clients::admits(client, &identity_of(&service.platform.catalogue, user.clone()))
 }
 
 /// Ends a sign-in: locks the user and the login until the transaction ends.
@@ -144,7 +145,7 @@ async fn waiting(service: &Identity, interaction: Interaction, browser: &Browser
     }
     let Some(request) = request_of(&interaction)? else { return Ok(None) };
     let Some(asked) = request.asked else { return Ok(None) };
-    let live = authorize::live_login(service, browser, service.now()).await?;
+    let live = authorize::live_login(service, browser, service.platform.now()).await?;
     let Some((login, user)) = live.filter(|(login, _)| login.id == asked.login) else { return Ok(None) };
     let client = clients::find(&service.settings, &request.client_id);
     Ok(client.map(|client| Waiting { interaction, request, client, login, user }))
@@ -176,8 +177,8 @@ pub async fn answer(
     let (_, interaction) = open(service, id, browser).await?.ok_or(SignInError::Gone)?;
     let Waiting { interaction, mut request, client, login, .. } =
         waiting(service, interaction, browser).await?.ok_or(SignInError::Gone)?;
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     // Locks in the order user, stored request, login, like every sign-in.
     let user = authorize::hold_user(&mut tx, login.user_id).await?.ok_or(SignInError::Gone)?;
     claim(&mut tx, &interaction).await?;
@@ -207,12 +208,12 @@ pub async fn allow_by_script(
     let Waiting { interaction, mut request, client, login, .. } = waiting;
     request.asked = Some(Asked { login: login.id, is_allowed: true });
     let written = serde_json::to_value(&request).map_err(Error::internal)?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let user = authorize::hold_user(&mut tx, login.user_id).await?.ok_or(SignInError::Gone)?;
     if !interactions::rewrite(&mut tx, &interaction, &written).await? {
         return Err(SignInError::Gone);
     }
-    remember(&mut tx, ctx, &user, &client, &request.scope, service.now()).await?;
+    remember(&mut tx, ctx, &user, &client, &request.scope, service.platform.now()).await?;
     tx.commit().await?;
     Ok(Some(format!("{}/auth/{}", service.settings.provider_issuer(), interaction.id)))
 }
@@ -224,10 +225,10 @@ pub(super) async fn resume(
     browser: &Browser,
 ) -> Result<Option<BrowserRedirect>, SignInError> {
     let Some(waiting) = waiting(service, interaction.clone(), browser).await? else { return Ok(None) };
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     authorize::hold_user(&mut tx, waiting.login.user_id).await?.ok_or(SignInError::Gone)?;
     claim(&mut tx, interaction).await?;
-    let settled = settle(service, &mut tx, &waiting.request, &waiting.login, service.now()).await?;
+    let settled = settle(service, &mut tx, &waiting.request, &waiting.login, service.platform.now()).await?;
     // Not answered yet: the transaction ends without a write, and the page asks.
     let SignInEnd::BrowserRedirect(onward) = settled else {
         return Ok(Some(BrowserRedirect::Address(address(service, interaction.id))));
@@ -259,7 +260,7 @@ pub(super) async fn allowed(service: &Identity, user: UserId) -> Result<Vec<Allo
         Some(Allowed { application: client.display_name().to_owned(), client_id: consent.client_id })
     };
     let mut all: Vec<_> =
-        consents::of_user(&service.db, user).await?.into_iter().filter_map(of_client).collect();
+        consents::of_user(&service.platform.db, user).await?.into_iter().filter_map(of_client).collect();
     all.sort_by(|a, b| (&a.application, &a.client_id).cmp(&(&b.application, &b.client_id)));
     Ok(all)
 }
@@ -271,9 +272,9 @@ pub async fn withdraw(
     browser: &Browser,
     client_id: &str,
 ) -> Result<()> {
-    let now = service.now();
+    let now = service.platform.now();
     let Some((login, _)) = authorize::live_login(service, browser, now).await? else { return Ok(()) };
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     // Locked as a writer, so that no sign-in that has read the consent is still in progress.
     let Some(user) = identities::get_for_login(&mut tx, login.user_id).await? else { return Ok(()) };
     let was_allowed = consents::withdraw(&mut tx, user.id, client_id).await?;

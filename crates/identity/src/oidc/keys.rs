@@ -52,9 +52,9 @@ pub async fn ensure_signing_key(service: &Identity) -> Result<()> {
 /// Replaces the signing key; the old one stays in `jwks` until the last token it signed has expired.
 pub async fn rotate_signing_key(service: &Identity) -> Result<String> {
     let key = generate(service)?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     keys::insert(&mut tx, &key).await?;
-    keys::retire_others(&mut tx, &key.kid, service.now()).await?;
+    keys::retire_others(&mut tx, &key.kid, service.platform.now()).await?;
     tx.commit().await?;
     Ok(key.kid)
 }
@@ -62,7 +62,8 @@ pub async fn rotate_signing_key(service: &Identity) -> Result<String> {
 /// `{"keys":[…]}`: every key that a live token may be signed with.
 pub async fn published(service: &Identity) -> Result<Value> {
     current(service).await?;
-    let stored = keys::published(&service.db, service.now().minus(signed_life(service))).await?;
+    let stored =
+        keys::published(&service.platform.db, service.platform.now().minus(signed_life(service))).await?;
     let keys: Vec<Value> = stored.into_iter().map(|key| key.public_jwk).collect();
     Ok(json!({ "keys": keys }))
 }
@@ -71,12 +72,12 @@ pub async fn published(service: &Identity) -> Result<Value> {
 /// replaced: it can only verify from now on.
 pub(super) async fn signing(service: &Identity) -> Result<SigningKey> {
     let mut stored = current(service).await?;
-    if service.keys.open(PURPOSE, &stored.sealed).is_err() {
+    if service.platform.keys.open(PURPOSE, &stored.sealed).is_err() {
         tracing::warn!(kid = %stored.kid, "the signing key cannot be opened with the configured secret, making a new one");
         rotate_signing_key(service).await?;
         stored = current(service).await?;
     }
-    let pkcs8 = service.keys.open(PURPOSE, &stored.sealed)?;
+    let pkcs8 = service.platform.keys.open(PURPOSE, &stored.sealed)?;
     Ok(SigningKey { kid: stored.kid, key: EncodingKey::from_ec_der(&pkcs8) })
 }
 
@@ -89,7 +90,8 @@ pub(super) async fn audience_of_id_token(service: &Identity, token: &str) -> Res
     let Some(kid) = jsonwebtoken::decode_header(token).ok().and_then(|header| header.kid) else {
         return Ok(None);
     };
-    let stored = keys::published(&service.db, service.now().minus(signed_life(service))).await?;
+    let stored =
+        keys::published(&service.platform.db, service.platform.now().minus(signed_life(service))).await?;
     let Some(key) = stored.into_iter().find(|key| key.kid == kid) else { return Ok(None) };
     let jwk: Jwk = serde_json::from_value(key.public_jwk).map_err(Error::internal)?;
     let key = DecodingKey::from_jwk(&jwk).map_err(Error::internal)?;
@@ -103,11 +105,11 @@ pub(super) async fn audience_of_id_token(service: &Identity, token: &str) -> Res
 }
 
 async fn current(service: &Identity) -> Result<StoredKey> {
-    if let Some(key) = keys::current(&service.db).await? {
+    if let Some(key) = keys::current(&service.platform.db).await? {
         return Ok(key);
     }
     let fresh = generate(service)?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     if let Some(key) = keys::current(&mut tx).await? {
         return Ok(key);
     }
@@ -121,8 +123,8 @@ fn generate(service: &Identity) -> Result<StoredKey> {
     let pair = EcdsaKeyPair::generate(&ECDSA_P384_SHA384_FIXED_SIGNING).map_err(failed)?;
     let pkcs8 = pair.to_pkcs8v1().map_err(failed)?;
     let (kid, public_jwk) = jwk(pair.public_key().as_ref())?;
-    let sealed = service.keys.seal(PURPOSE, pkcs8.as_ref(), &*service.entropy)?;
-    Ok(StoredKey { kid, sealed, public_jwk, created_at: service.now() })
+    let sealed = service.platform.keys.seal(PURPOSE, pkcs8.as_ref(), &*service.platform.entropy)?;
+    Ok(StoredKey { kid, sealed, public_jwk, created_at: service.platform.now() })
 }
 
 /// The JSON Web Key of an uncompressed point; its `kid` is its thumbprint (RFC 7638).

@@ -55,7 +55,7 @@ pub fn address(service: &Identity) -> String {
 
 /// The user signed in in this browser, or a new sign-in.
 pub async fn land(service: &Identity, counted: TokenRequest, browser: &Browser) -> Result<AccountPage> {
-    let now = service.now();
+    let now = service.platform.now();
     let live = counted.beside(authorize::live_login(service, browser, now)).await?;
     if let Some(((_, user), cookie)) = live.zip(browser.login.as_deref()) {
         let allowed = consent::allowed(service, user.id).await?;

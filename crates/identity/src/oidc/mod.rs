@@ -64,7 +64,7 @@ pub struct ProviderSubject {
 /// their tokens are still recognized here during it, so the refusal can give the reason. A caller that acts on the
 /// result holds the login (`store::oidc::logins::hold`) in the same transaction.
 pub async fn subject_of_access_token(service: &Identity, token: &str) -> Result<Option<ProviderSubject>> {
-    let now = service.now();
+    let now = service.platform.now();
     let Some(token) = find_token(service, token).await? else { return Ok(None) };
     if token.kind != ProviderTokenKind::Access || token.is_revoked || token.expires_at <= now {
         return Ok(None);
@@ -72,7 +72,7 @@ pub async fn subject_of_access_token(service: &Identity, token: &str) -> Result<
     let Some(client) = clients::find(&service.settings, &token.grant.client_id) else { return Ok(None) };
     let grant = token.grant;
     if grant.is_ended {
-        let user = identities::get(&service.db, grant.user_id).await?;
+        let user = identities::get(&service.platform.db, grant.user_id).await?;
         if user.is_none_or(|user| user.standing.suspension().is_none()) {
             return Ok(None);
         }
@@ -94,15 +94,15 @@ pub(crate) async fn user_of_access_token(service: &Identity, token: &str) -> Res
         return Ok(Some(subject.user_id));
     }
     let client = clients::find(&service.settings, &subject.client_id);
-    let user = identities::get(&service.db, subject.user_id).await?;
+    let user = identities::get(&service.platform.db, subject.user_id).await?;
     let admitted = client.zip(user).is_some_and(|(client, user)| consent::admits(service, &client, &user));
     Ok(admitted.then_some(subject.user_id))
 }
 
 /// Removes expired rows, and signing keys without live tokens; returns how many rows. For the housekeeping worker.
 pub async fn purge_expired(service: &Identity) -> Result<u64> {
-    let now = service.now();
-    let mut tx = service.db.begin_relaxed().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin_relaxed().await?;
     let mut purged = oidc::purge(&mut tx, now).await?;
     purged += oidc::keys::purge(&mut tx, now.minus(keys::signed_life(service))).await?;
     tx.commit().await?;
@@ -114,5 +114,5 @@ async fn find_token(service: &Identity, token: &str) -> Result<Option<oidc::toke
     if token.is_empty() || token.len() > MAX_SECRET_BYTES {
         return Ok(None);
     }
-    Ok(oidc::tokens::get(&service.db, &token_digest(token)).await?)
+    Ok(oidc::tokens::get(&service.platform.db, &token_digest(token)).await?)
 }

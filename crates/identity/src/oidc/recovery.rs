@@ -63,7 +63,7 @@ pub struct IssuedForm {
 /// Opens a form for a browser.
 pub fn open(service: &Identity, browser: &Browser, form: Form) -> IssuedForm {
     let known = browser.browser.as_deref().filter(|cookie| is_cookie(cookie));
-    let fresh = known.is_none().then(|| fresh_secret(&*service.entropy));
+    let fresh = known.is_none().then(|| fresh_secret(&*service.platform.entropy));
     let cookie = known.or(fresh.as_deref()).unwrap_or_default();
     IssuedForm { form_token: form_token(service, cookie, form.id()), fresh_cookie: fresh }
 }
@@ -79,13 +79,13 @@ pub async fn ask(service: &Identity, context: &RequestContext, name: &str) -> Re
     let name = name.trim();
     let is_name = !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control);
     let allowed = service.settings.limits.forgotten_mails_per_address;
-    if !is_name || !service.outbox.may_ask(allowed, service.now(), context.client_ip) {
+    if !is_name || !service.events.outbox.may_ask(allowed, service.platform.now(), context.client_ip) {
         return Ok(());
     }
-    let mut tx = service.db.begin_relaxed().await?;
-    mail::forgotten(service, &mut tx, name).await?;
+    let mut tx = service.platform.db.begin_relaxed().await?;
+    mail::forgotten(&service.events, &mut tx, name).await?;
     tx.commit().await?;
-    mail::wake(service);
+    mail::wake(&service.events);
     Ok(())
 }
 
@@ -110,8 +110,8 @@ pub async fn reset(
     }
     validate::password(new).map_err(SignInError::WeakPassword)?;
     let hash = passwords::hash(service, new).await?;
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     let (person, addresses) = lock_user(&mut tx, link.user_id).await?;
     // The link was sent to the address that links still go to: it is neither confirmed nor changed since.
     let is_there = Email::key_of(addresses.for_recovery()) == Email::key_of(&link.address);
@@ -168,7 +168,8 @@ pub async fn confirm(
     let link = find(service, token, Purpose::Address).await?.ok_or(SignInError::Gone)?;
     let mut checked = None;
     if !is_signed_in(service, browser, link.user_id).await? {
-        let stored = identities::password(&service.db, link.user_id).await?.ok_or(SignInError::Gone)?.hash;
+        let stored =
+            identities::password(&service.platform.db, link.user_id).await?.ok_or(SignInError::Gone)?.hash;
         let guessed = GuessTarget::User(link.user_id);
         let ip = context.client_ip;
         if !passwords::matches_user(service, guessed, ip, password, stored.as_deref()).await? {
@@ -176,8 +177,8 @@ pub async fn confirm(
         }
         checked = stored;
     }
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     let (person, addresses) = lock_user(&mut tx, link.user_id).await?;
     let present = identities::password(&mut tx, person.id).await?.and_then(|password| password.hash);
     if checked.is_some() && checked != present {
@@ -203,7 +204,7 @@ pub async fn confirm(
 }
 
 async fn is_signed_in(service: &Identity, browser: &Browser, user: UserId) -> Result<bool> {
-    let live = authorize::live_login(service, browser, service.now()).await?;
+    let live = authorize::live_login(service, browser, service.platform.now()).await?;
     Ok(live.is_some_and(|(_, person)| person.id == user))
 }
 
@@ -212,7 +213,7 @@ async fn find(service: &Identity, token: &str, purpose: Purpose) -> Result<Optio
     if !is_cookie(token) {
         return Ok(None);
     }
-    Ok(mail_links::get(&service.db, &token_digest(token), purpose, service.now()).await?)
+    Ok(mail_links::get(&service.platform.db, &token_digest(token), purpose, service.platform.now()).await?)
 }
 
 /// The user of a link, locked, if they may sign in.

@@ -20,13 +20,15 @@ use uuid::Uuid;
 /// The last stored request of a browser; for scripts.
 pub(super) async fn latest(service: &Identity, browser: &Browser) -> Result<Interaction, SignInError> {
     let cookie = browser.browser.as_deref().filter(|cookie| is_cookie(cookie)).ok_or(SignInError::Gone)?;
-    interactions::latest(&service.db, &token_digest(cookie), service.now()).await?.ok_or(SignInError::Gone)
+    interactions::latest(&service.platform.db, &token_digest(cookie), service.platform.now())
+        .await?
+        .ok_or(SignInError::Gone)
 }
 
 /// A script starts over.
 pub async fn restart(service: &Identity, browser: &Browser) -> Result<(), SignInError> {
     let interaction = latest(service, browser).await?;
-    let mut tx = service.db.begin_relaxed().await?;
+    let mut tx = service.platform.db.begin_relaxed().await?;
     interactions::reset(&mut tx, interaction.id).await?;
     tx.commit().await?;
     Ok(())
@@ -42,9 +44,9 @@ pub async fn identify(
 ) -> Result<(), SignInError> {
     let interaction = latest(service, browser).await?;
     let known = check(service, context, who, password).await?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let user = known.lock_unchanged(&mut tx).await?;
-    let step = factors::need(service, &mut tx, &user, service.now()).await?;
+    let step = factors::need(service, &mut tx, &user, service.platform.now()).await?;
     let same = interaction.browser_hash.clone();
     if !interactions::identify(&mut tx, &interaction, known.at(step), &same).await? {
         return Err(SignInError::Gone);
@@ -81,7 +83,7 @@ pub async fn resume(
     if interaction.must_replace_password {
         return Err(SignInError::MustReplacePassword);
     }
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     // Locks in the order user, stored request, login, like every transaction that ends the user's sessions.
     let user = identities::get_steady(&mut tx, user).await?.ok_or(SignInError::Gone)?;
     let proven = Authenticated { user, methods: proven_by(&interaction) };

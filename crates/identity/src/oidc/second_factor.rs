@@ -83,7 +83,7 @@ pub struct Added {
 }
 
 pub(super) async fn proof(service: &Identity, interaction: &Interaction, user: UserId) -> Result<Proof> {
-    let standing = stored::standing(&service.db, user).await?;
+    let standing = stored::standing(&service.platform.db, user).await?;
     let passkey = match standing.passkeys {
         0 => None,
         _ => factors::passkeys::offer_to_prove(service, interaction.id)?,
@@ -98,7 +98,7 @@ pub(super) async fn addition(
     user: UserId,
     before: Option<&str>,
 ) -> Result<Option<Addition>> {
-    let Some(user) = identities::get(&service.db, user).await? else { return Ok(None) };
+    let Some(user) = identities::get(&service.platform.db, user).await? else { return Ok(None) };
     let passkey = if factors::passkeys::are_possible(service) {
         Some(factors::passkeys::offer_to_add(service, &user, &[], interaction.id)?)
     } else {
@@ -147,8 +147,8 @@ pub(super) async fn prove(
     given: Given<'_>,
 ) -> Result<(Tx, Identified, SignInMethods), SignInError> {
     let shown = LoadedProof::read(service, given).await?;
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     let user = lock_step(&mut tx, interaction, Step::Prove).await?;
     let checked = match &shown {
         LoadedProof::Code(code) => prove::code(service, &mut tx, user.id, code, now).await?,
@@ -203,9 +203,9 @@ pub async fn by_passkey(
 ) -> Result<Progress, SignInError> {
     let (_, interaction) = open(service, id, browser).await?.ok_or(SignInError::Gone)?;
     let shown: ShownPasskey = prove::shown_passkey(service, answer).await?.ok_or(SignInError::WrongFactor)?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let user = identities::get_for_login(&mut tx, shown.user()).await?.ok_or(SignInError::WrongFactor)?;
-    if !prove::passkey(service, &mut tx, interaction.id, state, &shown, service.now()).await? {
+    if !prove::passkey(service, &mut tx, interaction.id, state, &shown, service.platform.now()).await? {
         return Err(SignInError::WrongFactor);
     }
     if user.standing.suspension().is_some() {
@@ -239,7 +239,7 @@ pub async fn add_factor(
     given: New<'_>,
 ) -> Result<Added, SignInError> {
     let (_, interaction) = open(service, id, browser).await?.ok_or(SignInError::Gone)?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let user = lock_step(&mut tx, &interaction, Step::Add).await?;
     // Someone else may have added one meanwhile: then that one must be proved.
     if stored::standing(&mut tx, user.id).await?.has_any() {
@@ -256,7 +256,7 @@ pub async fn add_factor(
     let method = added.ok_or(SignInError::WrongFactor)?;
     let recovery_codes =
         factors::account::settle_added(service, &mut tx, user.id, Some(interaction.id)).await?;
-    factors::account::record_at_sign_in(&mut tx, service.now(), context, &user, method).await?;
+    factors::account::record_at_sign_in(&mut tx, service.platform.now(), context, &user, method).await?;
     pass(&mut tx, &interaction, interaction.methods.with(method)).await?;
     tx.commit().await?;
     let address = format!("{}/auth/{id}", service.settings.provider_issuer());

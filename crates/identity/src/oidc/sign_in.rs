@@ -193,13 +193,13 @@ pub async fn page(
         form_target: request.as_ref().and_then(|request| form_target(&request.redirect_uri)),
         login_hint: request.and_then(|request| request.login_hint),
         form_token: form_token(service, cookie, id),
-        has_recovery: bailiwick_events::mail::is_on(service),
+        has_recovery: bailiwick_events::mail::is_on(&service.events),
     }))
 }
 
 /// Proof that a form was made for the browser with this cookie and for the object with this id.
 pub(super) fn form_token(service: &Identity, cookie: &str, id: Uuid) -> String {
-    URL_SAFE_NO_PAD.encode(service.keys.mac(FORM, &form_data(cookie, id)))
+    URL_SAFE_NO_PAD.encode(service.platform.keys.mac(FORM, &form_data(cookie, id)))
 }
 
 /// Whether the form of this stored request was made for this browser.
@@ -210,7 +210,7 @@ pub fn is_form_token(service: &Identity, browser: &Browser, id: Uuid, given: &st
 /// Whether [`form_token`] made it.
 pub(super) fn made_form_token(service: &Identity, cookie: Option<&str>, id: Uuid, given: &str) -> bool {
     let (Some(cookie), Ok(given)) = (cookie, URL_SAFE_NO_PAD.decode(given)) else { return false };
-    service.keys.is_mac(FORM, &form_data(cookie, id), &given)
+    service.platform.keys.is_mac(FORM, &form_data(cookie, id), &given)
 }
 
 fn form_data(cookie: &str, id: Uuid) -> Vec<u8> {
@@ -228,11 +228,11 @@ pub async fn sign_in(
 ) -> Result<Progress, SignInError> {
     let (_, interaction) = open(service, id, browser).await?.ok_or(SignInError::Gone)?;
     let known = check(service, context, who, password).await?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let user = known.lock_unchanged(&mut tx).await?;
-    let step = factors::need(service, &mut tx, &user, service.now()).await?;
+    let step = factors::need(service, &mut tx, &user, service.platform.now()).await?;
     if step.is_some() || known.must_replace_password {
-        let fresh = fresh_secret(&*service.entropy);
+        let fresh = fresh_secret(&*service.platform.entropy);
         if !interactions::identify(&mut tx, &interaction, known.at(step), &token_digest(&fresh)).await? {
             return Err(SignInError::Gone);
         }
@@ -260,7 +260,7 @@ pub async fn replace_password(
         .filter(|_| interaction.must_replace_password)
         .ok_or(SignInError::NotIdentified)?;
     check_step(&interaction)?;
-    let old = identities::password(&service.db, user).await?.ok_or(SignInError::Gone)?;
+    let old = identities::password(&service.platform.db, user).await?.ok_or(SignInError::Gone)?;
     if new != again {
         return Err(SignInError::WeakPassword("mismatch"));
     }
@@ -269,8 +269,8 @@ pub async fn replace_password(
         return Err(SignInError::WeakPassword("unchanged"));
     }
     let hash = passwords::hash(service, new).await?;
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     let person = identities::get_for_login(&mut tx, user).await?;
     let person = person.filter(|p| p.standing.is_enabled()).ok_or(SignInError::Gone)?;
     // Neither replaced nor expired since the page was built.
@@ -300,7 +300,8 @@ pub(super) async fn open<'a>(
     browser: &'a Browser,
 ) -> Result<Option<(&'a str, Interaction)>> {
     let Some(cookie) = browser.browser.as_deref().filter(|cookie| is_cookie(cookie)) else { return Ok(None) };
-    let found = interactions::get(&service.db, id, &token_digest(cookie), service.now()).await?;
+    let found =
+        interactions::get(&service.platform.db, id, &token_digest(cookie), service.platform.now()).await?;
     Ok(found.map(|interaction| (cookie, interaction)))
 }
 
@@ -375,7 +376,7 @@ pub(super) async fn check(
     if user.standing.suspension().is_some() {
         return Err(SignInError::AccountSuspended);
     }
-    if is_expired(service, &record, service.now()) {
+    if is_expired(service, &record, service.platform.now()) {
         return Err(SignInError::WrongCredentials);
     }
     Ok(PasswordMatch {
@@ -391,8 +392,8 @@ async fn lookup(service: &Identity, who: &Identifier) -> Result<Option<(Identifi
         return Ok(None);
     }
     Ok(match who {
-        Identifier::Email(email) => identities::by_email(&service.db, email).await?,
-        Identifier::Username(name) => identities::by_username(&service.db, name).await?,
+        Identifier::Email(email) => identities::by_email(&service.platform.db, email).await?,
+        Identifier::Username(name) => identities::by_username(&service.platform.db, name).await?,
     })
 }
 
@@ -426,7 +427,7 @@ async fn answer(
     proven: Authenticated,
     browser: &Browser,
 ) -> Result<SignedIn, SignInError> {
-    let now = service.now();
+    let now = service.platform.now();
     let request = request_of(interaction)?;
     let (login, cookie) = log_in(service, tx, &proven, browser, now).await?;
     let methods: Vec<&str> = proven.methods.iter().map(SignInMethod::as_str).collect();
@@ -438,7 +439,7 @@ async fn answer(
             consent::SignInEnd::BrowserRedirect(onward) => onward,
             consent::SignInEnd::Ask => {
                 let question = Interaction {
-                    id: service.fresh(),
+                    id: service.platform.fresh(),
                     request: serde_json::to_value(consent::question(&request, &login))
                         .map_err(Error::internal)?,
                     user_id: None,
@@ -472,7 +473,7 @@ async fn log_in(
     now: Ts,
 ) -> Result<(Login, String), SignInError> {
     let (user, methods) = (proven.user.id, proven.methods);
-    let cookie = fresh_secret(&*service.entropy);
+    let cookie = fresh_secret(&*service.platform.entropy);
     let expires_at = now.plus(service.settings.provider.login);
     let known = browser.login.as_deref().filter(|cookie| is_cookie(cookie));
     let present = match known {
@@ -492,8 +493,13 @@ async fn log_in(
         }
         None => {}
     }
-    let login =
-        Login { id: LoginId(service.fresh()), user_id: user, authenticated_at: now, methods, expires_at };
+    let login = Login {
+        id: LoginId(service.platform.fresh()),
+        user_id: user,
+        authenticated_at: now,
+        methods,
+        expires_at,
+    };
     logins::insert(tx, &login, &token_digest(&cookie)).await?;
     Ok((login, cookie))
 }

@@ -14,10 +14,12 @@ use url::form_urlencoded;
 
 /// Ends the browser's login, its provider tokens and every chain exchanged from them. Without a login nothing happens.
 pub async fn sign_out(service: &Identity, browser: &Browser) -> Result<()> {
-    let now = service.now();
+    let now = service.platform.now();
     let Some(cookie) = browser.login.as_deref().filter(|cookie| is_cookie(cookie)) else { return Ok(()) };
-    let Some(login) = logins::by_token(&service.db, &token_digest(cookie), now).await? else { return Ok(()) };
-    let mut tx = service.db.begin().await?;
+    let Some(login) = logins::by_token(&service.platform.db, &token_digest(cookie), now).await? else {
+        return Ok(());
+    };
+    let mut tx = service.platform.db.begin().await?;
     // Locks in the order user, login, chain, like the exchange.
     identities::get_steady(&mut tx, login.user_id).await?;
     logins::end(&mut tx, login.id, now).await?;

@@ -102,14 +102,14 @@ async fn exchange_code(
     let redirect_uri = parameters.one("redirect_uri")?;
     let verifier = parameters.one("code_verifier")?;
     let wanted = resource(service, parameters)?;
-    let now = service.now();
+    let now = service.platform.now();
     let key = keys::signing(service).await?;
     let digest = token_digest(code);
-    let found = async { grants::by_code(&service.db, &digest).await.map_err(ProviderError::from) };
+    let found = async { grants::by_code(&service.platform.db, &digest).await.map_err(ProviderError::from) };
     let found = counted.beside(found).await?;
     let seen =
         found.filter(|grant| grant.client_id == client.id()).ok_or_else(ProviderError::invalid_grant)?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let Some((user, grant)) = lock_grant(service, &mut tx, client, &seen).await? else {
         return Err(ProviderError::invalid_grant());
     };
@@ -198,7 +198,7 @@ async fn issue(
     let Issuance { grant, scope, now, .. } = *issuance;
     let access_token = match &grant.resource {
         Some(resource) => claims::access_jwt(service, issuance, resource)?,
-        None => fresh_secret(&*service.entropy),
+        None => fresh_secret(&*service.platform.entropy),
     };
     let life = service.settings.provider.access;
     let expires_at = now.plus(life);
@@ -234,14 +234,14 @@ async fn issue_refresh(
     grant: &Grant,
     now: Ts,
 ) -> Result<String, ProviderError> {
-    let token = fresh_secret(&*service.entropy);
+    let token = fresh_secret(&*service.platform.entropy);
     let expires_at = now.plus(service.settings.provider.refresh);
     let stored = NewToken {
         hash: token_digest(&token),
         grant: grant.id,
         kind: ProviderTokenKind::Refresh,
         scope: grant.scope.clone(),
-        sealed: Some(service.keys.seal(PURPOSE, token.as_bytes(), &*service.entropy)?),
+        sealed: Some(service.platform.keys.seal(PURPOSE, token.as_bytes(), &*service.platform.entropy)?),
         created_at: now,
         expires_at,
     };
@@ -259,13 +259,13 @@ async fn refresh(
     let presented = parameters.required("refresh_token")?;
     let asked = parameters.one("scope")?;
     let wanted = resource(service, parameters)?;
-    let now = service.now();
+    let now = service.platform.now();
     let key = keys::signing(service).await?;
     let is_mine =
         |token: &Token| token.kind == ProviderTokenKind::Refresh && token.grant.client_id == client.id();
     let seen = counted.beside(find_token(service, presented)).await?;
     let seen = seen.filter(is_mine).ok_or_else(ProviderError::invalid_grant)?;
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     let Some((user, grant)) = lock_grant(service, &mut tx, client, &seen.grant).await? else {
         return Err(ProviderError::invalid_grant());
     };
@@ -282,7 +282,8 @@ async fn refresh(
         }
         Some(at) if now.since(at) <= service.settings.tokens.reuse_grace => {
             let sealed = tokens::current_refresh(&mut tx, grant.id, now).await?;
-            let plain = service.keys.open(PURPOSE, &sealed.ok_or_else(ProviderError::invalid_grant)?)?;
+            let plain =
+                service.platform.keys.open(PURPOSE, &sealed.ok_or_else(ProviderError::invalid_grant)?)?;
             String::from_utf8(plain).map_err(Error::internal)?
         }
         Some(_) => {
@@ -317,11 +318,11 @@ pub async fn revoke(
     counted: TokenRequest,
     token: &str,
 ) -> Result<(), ProviderError> {
-    let now = service.now();
+    let now = service.platform.now();
     let found = counted.beside(find_token(service, token)).await?;
     let found = found.filter(|found| found.grant.client_id == client.id());
     let Some(found) = found else { return Ok(()) };
-    let mut tx = service.db.begin().await?;
+    let mut tx = service.platform.db.begin().await?;
     match found.kind {
         ProviderTokenKind::Refresh => grants::end(&mut tx, found.grant.id, now).await?,
         ProviderTokenKind::Access => tokens::revoke(&mut tx, &token_digest(token), now).await?,

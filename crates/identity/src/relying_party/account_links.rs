@@ -25,11 +25,12 @@ pub(super) async fn find(
 ) -> Result<Option<UserId>> {
     let (issuer, subject) = (&external.settings.url, &seen.subject);
     // A user who was deleted individually keeps their subject until another user has the address.
-    let deleted = match account_links::holder(&service.db, issuer, subject).await.map_err(unreadable)? {
-        Some((user, false)) => return Ok(Some(user)),
-        Some((user, true)) => Some(user),
-        None => None,
-    };
+    let deleted =
+        match account_links::holder(&service.platform.db, issuer, subject).await.map_err(unreadable)? {
+            Some((user, false)) => return Ok(Some(user)),
+            Some((user, true)) => Some(user),
+            None => None,
+        };
     if !external.settings.link_by_email {
         return Ok(deleted);
     }
@@ -62,10 +63,10 @@ async fn link(
     email: &str,
     deleted: Option<UserId>,
 ) -> Result<Option<UserId>> {
-    let found = identities::by_email(&service.db, email).await.map_err(unreadable)?;
+    let found = identities::by_email(&service.platform.db, email).await.map_err(unreadable)?;
     let Some((candidate, _)) = found else { return Ok(None) };
-    let now = service.now();
-    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await.map_err(unreadable)?;
     if let Some(deleted) = deleted {
         // Locked as well, so that the deleted user is not restored meanwhile.
         let held = identities::get_for_login(&mut tx, deleted).await.map_err(unreadable)?;
@@ -91,13 +92,13 @@ async fn link(
         } else {
             // Another request was faster.
             drop(tx);
-            return account_links::user(&service.db, issuer, subject).await.map_err(unreadable);
+            return account_links::user(&service.platform.db, issuer, subject).await.map_err(unreadable);
         }
     }
     if !account_links::insert(&mut tx, issuer, subject, user.id, now).await.map_err(unreadable)? {
         // The user has another link, or another request has stored this one.
         drop(tx);
-        return account_links::user(&service.db, issuer, subject).await.map_err(unreadable);
+        return account_links::user(&service.platform.db, issuer, subject).await.map_err(unreadable);
     }
     if let Some(reason) = user.standing.suspension() {
         return Err(suspended(reason));
@@ -164,11 +165,11 @@ pub async fn unlink(service: &Identity, email: &str) -> Result<bool> {
     let external =
         service.external.as_ref().ok_or_else(|| Error::bad_request("identity.mode is embedded"))?;
     let (user, _) =
-        identities::by_email(&service.db, email).await?.ok_or(Error::NotFound(ObjectKind::User))?;
-    let mut tx = service.db.begin().await?;
+        identities::by_email(&service.platform.db, email).await?.ok_or(Error::NotFound(ObjectKind::User))?;
+    let mut tx = service.platform.db.begin().await?;
     // Locked, so that no session starts at the same time.
     identities::get_for_login(&mut tx, user.id).await?.ok_or(Error::NotFound(ObjectKind::User))?;
-    let (issuer, now) = (&external.settings.url, service.now());
+    let (issuer, now) = (&external.settings.url, service.platform.now());
     let Some(subject) = account_links::remove(&mut tx, issuer, user.id).await? else { return Ok(false) };
     record(&mut tx, now, (None, None), user.id, AuditAction::UserUnlink, (issuer, &subject)).await?;
     revoke_user(&mut tx, now, user.id, None, Reason::Logout).await?;

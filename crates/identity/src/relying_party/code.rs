@@ -62,7 +62,7 @@ async fn verified(
     let is_good = issuer.is_some_and(|issuer| claims.iss.as_deref() == Some(issuer.as_str()))
         && is_for(&claims, asked.client_id)
         && claims.exp.is_some()
-        && is_in_time(service.now(), claims.exp, claims.nbf)
+        && is_in_time(service.platform.now(), claims.exp, claims.nbf)
         && claims.nonce.as_deref() == Some(asked.nonce);
     Ok(claims.sub.filter(|_| is_good).filter(|subject| super::is_subject(subject)).map(|subject| Seen {
         subject,

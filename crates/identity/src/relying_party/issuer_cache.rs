@@ -105,7 +105,7 @@ impl IssuerCache {
         let Some(external) = &service.external else {
             return Ok(Err(IssuerError::Unreachable("there is no issuer".to_owned())));
         };
-        let (now, settings) = (service.now(), &external.settings);
+        let (now, settings) = (service.platform.now(), &external.settings);
         let mut state = self.state();
         let answer = match want {
             Freshness::Description => state.described(now),
@@ -125,8 +125,8 @@ impl IssuerCache {
         let flight = fetching.boxed().shared();
         state.flight = Some(flight.clone());
         // Continues by itself, but not beyond the end of the service.
-        let (stop, driven) = (service.stop.clone(), flight.clone());
-        service.tasks.spawn(async move { stop.run_until_cancelled(driven).await });
+        let (stop, driven) = (service.platform.stop.clone(), flight.clone());
+        service.platform.tasks.spawn(async move { stop.run_until_cancelled(driven).await });
         Err(flight)
     }
 }
@@ -193,10 +193,10 @@ async fn fetch(
             None => match client.discover(&settings.url, settings.keys_timeout).await {
                 Ok(description) => {
                     let description = Arc::new(description);
-                    memory.state().description = Some((service.now(), description.clone()));
+                    memory.state().description = Some((service.platform.now(), description.clone()));
                     description
                 }
-                Err(error) => memory.goes_on(service.now()).ok_or(error)?,
+                Err(error) => memory.goes_on(service.platform.now()).ok_or(error)?,
             },
         };
         let text = client.keys(&description, settings.keys_timeout).await?;
@@ -208,7 +208,7 @@ async fn fetch(
     .await;
     let mut state = memory.state();
     state.flight = None;
-    let now = service.now();
+    let now = service.platform.now();
     match &fetched {
         Ok(known) => state.keys = Some((now, known.keys.clone())),
         Err(error) => state.tried = Some((now, Some(error.clone()))),

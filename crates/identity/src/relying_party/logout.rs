@@ -73,7 +73,7 @@ async fn verified(service: &Identity, external: &RelyingParty, token: &str) -> R
         // So that an ID token is no logout token.
         && claims.nonce.is_none()
         && claims.exp.is_some()
-        && is_in_time(service.now(), claims.exp, claims.nbf)
+        && is_in_time(service.platform.now(), claims.exp, claims.nbf)
         && is_for_us(service, external, &claims).await;
     Ok(logout(claims).filter(|_| is_good))
 }
@@ -111,22 +111,29 @@ async fn named(
     logout: &Logout,
 ) -> Result<Vec<(UserId, ChainId)>> {
     let user = match &logout.subject {
-        Some(subject) => match account_links::holder(&service.db, &external.settings.url, subject).await? {
-            Some((user, _)) => Some(user),
-            None => return Ok(Vec::new()),
-        },
+        Some(subject) => {
+            match account_links::holder(&service.platform.db, &external.settings.url, subject).await? {
+                Some((user, _)) => Some(user),
+                None => return Ok(Vec::new()),
+            }
+        }
         None => None,
     };
     let until = logout.made_at.plus(Duration::from_secs_f64(LEEWAY));
-    Ok(sessions::of_issuer_session(&service.db, user, logout.session.as_deref(), (until, service.now()))
-        .await?)
+    Ok(sessions::of_issuer_session(
+        &service.platform.db,
+        user,
+        logout.session.as_deref(),
+        (until, service.platform.now()),
+    )
+    .await?)
 }
 
 /// Ends these chains of one user.
 async fn end(service: &Identity, chains: &[(UserId, ChainId)]) -> Result<()> {
     let Some((user, _)) = chains.first() else { return Ok(()) };
-    let now = service.now();
-    let mut tx = service.db.begin().await?;
+    let now = service.platform.now();
+    let mut tx = service.platform.db.begin().await?;
     identities::get_steady(&mut tx, *user).await?;
     for (_, chain) in chains {
         sessions::lock(&mut tx, *chain).await?;

@@ -139,10 +139,10 @@ pub fn start(service: &Identity) {
         );
     }
     let worker = service.clone();
-    service.tasks.spawn(async move {
+    service.platform.tasks.spawn(async move {
         let Some(external) = &worker.external else { return };
         let issuer = &external.settings.url;
-        let known = worker.stop.run_until_cancelled(external.memory.keys(&worker, Freshness::Keys)).await;
+        let known = worker.platform.stop.run_until_cancelled(external.memory.keys(&worker, Freshness::Keys)).await;
         match known {
             Some(Ok(known)) => tell_of_opaque(external, &known.description),
             Some(Err(e)) => {
@@ -281,7 +281,7 @@ async fn verified(service: &Identity, external: &RelyingParty, jwt: Jwt<'_>) -> 
         && claims.is_bearer_access()
         && is_for_somebody
         && claims.exp.is_some()
-        && is_in_time(service.now(), claims.exp, claims.nbf)
+        && is_in_time(service.platform.now(), claims.exp, claims.nbf)
         && is_meant_for_us(settings, claims.aud.as_ref());
     Ok(if good { seen(claims) } else { None })
 }
@@ -335,7 +335,9 @@ async fn asked(service: &Identity, external: &RelyingParty, token: &str) -> Resu
             let credentials = Credentials { id, secret: secret.reveal() };
             let told = external.client.introspect(&description, endpoint, credentials, token).await;
             match told.map_err(upstream)? {
-                IssuerAnswer::Good(said) if is_good(service.now(), settings, &description, &said) => {
+                IssuerAnswer::Good(said)
+                    if is_good(service.platform.now(), settings, &description, &said) =>
+                {
                     Some(said)
                 }
                 _ => return Ok(None),

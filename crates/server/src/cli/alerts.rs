@@ -16,7 +16,7 @@ pub async fn run(app: &App, command: AlertsCommand) -> Result<(), String> {
 /// Lists idle tenants of a remote router, and has it forget them.
 async fn prune(app: &App, AlertPruneArgs { idle_days, apply }: AlertPruneArgs) -> Result<(), String> {
     let idle = Duration::from_secs(u64::from(idle_days) * 24 * 3600);
-    let found = config::prune(app, idle, apply).await.map_err(|e| e.to_string())?;
+    let found = config::prune(&app.alerts, idle, apply).await.map_err(|e| e.to_string())?;
     let found = found.ok_or("the configuration names no remote router with tenants (alerting.remote.url)")?;
     let mut out = String::new();
     for (id, name) in &found.idle {
@@ -38,7 +38,7 @@ async fn prune(app: &App, AlertPruneArgs { idle_days, apply }: AlertPruneArgs) -
 /// Prints the recipients that an alert would notify, and why.
 async fn routes(app: &App, AlertRoutesArgs { organization, labels }: AlertRoutesArgs) -> Result<(), String> {
     let labels = labels.into_iter().collect();
-    let found = config::explain(app, organization, labels).await.map_err(|e| e.to_string())?;
+    let found = config::explain(&app.alerts, organization, labels).await.map_err(|e| e.to_string())?;
     print(&shown(&found).map_err(|e| e.to_string())?);
     Ok(())
 }

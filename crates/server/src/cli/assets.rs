@@ -12,7 +12,7 @@ pub async fn run(app: &App, command: AssetsCommand) -> Result<(), String> {
         ImageHome::Database => "the database",
         ImageHome::Bucket => "the bucket",
     };
-    let left = images::left_to_move(app).await.map_err(|e| e.to_string())?;
+    let left = images::left_to_move(&app.directory).await.map_err(|e| e.to_string())?;
     if dry_run {
         print(&format!("{left} images would be moved to {to}\n"));
         return Ok(());
@@ -22,10 +22,10 @@ pub async fn run(app: &App, command: AssetsCommand) -> Result<(), String> {
         done = moved;
         let _ = print(&format!("{moved} of {left}\n"));
     };
-    let moved = images::move_all(app, progress).await;
+    let moved = images::move_all(&app.directory, progress).await;
     let moved = moved.map_err(|e| format!("{done} images were moved, then: {e}; run it again to go on"))?;
     // A running service does this too; objects that cannot be deleted now are deleted later.
-    if let Err(e) = objects::run_until_idle(app).await {
+    if let Err(e) = objects::run_until_idle(&app.directory).await {
         print(&format!("objects that are of no use any more are deleted later: {e}\n"));
     }
     print(&format!("{} images, {} bytes moved to {to}\n", moved.images, moved.bytes));

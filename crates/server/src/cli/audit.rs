@@ -24,7 +24,7 @@ pub fn id(text: &str) -> Result<uuid::Uuid, String> {
 /// Prints the rows that fit, a page at a time.
 pub async fn run(app: &App, args: AuditArgs) -> Result<(), String> {
     let actor = match &args.actor {
-        Some(named) => Some(audit::actor(app, named).await.map_err(|e| e.to_string())?),
+        Some(named) => Some(audit::actor(&app.platform, named).await.map_err(|e| e.to_string())?),
         None => None,
     };
     let filter = Filter {
@@ -43,7 +43,7 @@ pub async fn run(app: &App, args: AuditArgs) -> Result<(), String> {
             written = write(&text);
             written.is_ok()
         };
-        audit::read(app, &filter, args.limit, each).await.map_err(|e| e.to_string())?;
+        audit::read(&app.platform, &filter, args.limit, each).await.map_err(|e| e.to_string())?;
     }
     match written {
         // The reader has closed the pipe (`| head`).

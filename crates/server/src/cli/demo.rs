@@ -102,7 +102,7 @@ pub async fn run(app: &App, args: DemoArgs, clock: &HistoryClock) -> Result<(), 
     let mut list = |credential: &demo::Credential| {
         credentials.as_mut().map_or(Ok(()), |file| file.add(credential)).map_err(Error::internal)
     };
-    let filled = demo::fill_and_list(app, &plan, &mut show, &mut list).await;
+    let filled = demo::fill_and_list(&app.fleet, &plan, &mut show, &mut list).await;
     let is_alive = !args.still && plan.systems <= life::MOST_ALIVE;
     if filled.is_ok() && is_alive {
         wake(app, plan.seed, clock, &bar).await?;
@@ -131,14 +131,14 @@ async fn wake(app: &App, seed: u64, clock: &HistoryClock, bar: &ProgressBar) -> 
         bar.set_length(total);
         bar.set_position(done);
     };
-    life::wake(app, seed, life::HISTORY, &|at| clock.set(at), &mut show).await.map_err(|why| {
+    life::wake(&app.alerts, seed, life::HISTORY, &|at| clock.set(at), &mut show).await.map_err(|why| {
         format!("the tree is made, but not its history, so `bailiwick serve` does not keep it alive: {why}")
     })
 }
 
 /// `bailiwick demo remove`
 pub async fn remove(app: &App, args: RemoveDemoArgs) -> Result<(), String> {
-    let found = removal::look(app).await.map_err(|why| why.to_string())?;
+    let found = removal::look(&app.fleet).await.map_err(|why| why.to_string())?;
     let Some(removal::Removal { made, added }) = found else {
         print("bailiwick demo has made nothing in this database\n");
         return Ok(());
@@ -151,7 +151,7 @@ pub async fn remove(app: &App, args: RemoveDemoArgs) -> Result<(), String> {
         }
     }
     if args.yes {
-        removal::remove(app, args.with_added).await.map_err(|why| why.to_string())?;
+        removal::remove(&app.fleet, args.with_added).await.map_err(|why| why.to_string())?;
         print("taken out\n");
     } else {
         print("nothing has changed: `bailiwick demo remove --yes` takes it out\n");

@@ -87,7 +87,7 @@ async fn list(app: &App, args: ListArgs) -> bailiwick_domain::Result<()> {
             after: Some(after.to_string()),
             direction: SortDirection::Asc,
         };
-        let found = events::list(app, &Caller::Worker, query).await?.page;
+        let found = events::list(&app.events, &Caller::Worker, query).await?.page;
         let Some(last) = found.rows.last() else { break };
         after = u64::try_from(last.seq).unwrap_or(u64::MAX);
         let take = usize::try_from(left).unwrap_or(usize::MAX);
@@ -107,7 +107,7 @@ async fn show(app: &App, args: &SubscriptionsArgs) -> bailiwick_domain::Result<(
     }
     let mut number = 1;
     loop {
-        let found = subscriptions::list(app, &Caller::Worker, page(number)).await?;
+        let found = subscriptions::list(&app.events, &Caller::Worker, page(number)).await?;
         let is_last = found.total_pages() <= number;
         let lines: Vec<String> =
             found.rows.iter().map(if args.json { json_line } else { table_line }).collect();
@@ -152,11 +152,12 @@ fn json_line(view: &View) -> String {
 }
 
 async fn replay(app: &App, args: ReplayArgs) -> bailiwick_domain::Result<()> {
-    let ctx = RequestContext::of_command(app);
+    let ctx = RequestContext::of_command(&app.platform);
     let wanted =
         Replay { event_id: args.event.map(|id| id.to_string()), since: args.since.map(|at| at.to_string()) };
     let count =
-        test_and_replay::replay(app, &Caller::Worker, &ctx, Some(args.subscription), || Ok(wanted)).await?;
+        test_and_replay::replay(&app.events, &Caller::Worker, &ctx, Some(args.subscription), || Ok(wanted))
+            .await?;
     print(&format!("{count} event(s) will be delivered again\n"));
     Ok(())
 }

@@ -21,7 +21,7 @@ fn address_of_sign_in(app: &App) -> String {
     let has_console = settings.console.enabled;
     match settings.identity.issuer() {
         None if !has_console => format!("{}/oidc/login", settings.public_url),
-        Some(_) if !has_console || !bailiwick_identity::console::is_available(app) => {
+        Some(_) if !has_console || !bailiwick_identity::console::is_available(&app.identity) => {
             settings.app_url().to_owned()
         }
         _ => format!("{}/console/", settings.public_url),

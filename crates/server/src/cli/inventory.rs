@@ -9,7 +9,7 @@ pub async fn run(app: &App, command: InventoryCommand) -> Result<(), String> {
     match command {
         InventoryCommand::Quarantine => list(app).await,
         InventoryCommand::Replay(args) => {
-            let count = inventory::replay(app, args.entry).await.map_err(|e| e.to_string())?;
+            let count = inventory::replay(&app.fleet, args.entry).await.map_err(|e| e.to_string())?;
             match (count, args.entry) {
                 (0, Some(entry)) => return Err(format!("entry {entry} is not in the quarantine")),
                 (count, _) => print(&format!("{count} document(s) are in the queue again\n")),
@@ -23,7 +23,7 @@ pub async fn run(app: &App, command: InventoryCommand) -> Result<(), String> {
 async fn list(app: &App) -> Result<(), String> {
     let mut after = 0;
     loop {
-        let found = inventory::quarantined(app, after).await.map_err(|e| e.to_string())?;
+        let found = inventory::quarantined(&app.fleet, after).await.map_err(|e| e.to_string())?;
         let Some(last) = found.last() else { return Ok(()) };
         after = last.id;
         for entry in &found {

@@ -107,7 +107,7 @@ fn refusal(config: &Config, place: &str, refused: &SecretRefused) -> String {
 
 /// Makes a new signing key and names it.
 pub async fn rotate(app: &App) -> Result<(), String> {
-    let kid = keys::rotate_signing_key(app).await.map_err(|e| e.to_string())?;
+    let kid = keys::rotate_signing_key(&app.identity).await.map_err(|e| e.to_string())?;
     print(&format!("{kid}\n"));
     Ok(())
 }
@@ -116,14 +116,14 @@ pub async fn rotate(app: &App) -> Result<(), String> {
 /// key.
 pub async fn reseal(app: &App) -> Result<(), String> {
     nobody_seals_otherwise(app).await?;
-    let done = alert_config::reseal_all(app).await.map_err(|e| e.to_string())?;
-    let lost_subscriptions = subscriptions::reseal_all(app).await.map_err(|e| e.to_string())?;
-    let lost_applications = factors::reseal_all(app).await.map_err(|e| e.to_string())?;
+    let done = alert_config::reseal_all(&app.alerts).await.map_err(|e| e.to_string())?;
+    let lost_subscriptions = subscriptions::reseal_all(&app.events).await.map_err(|e| e.to_string())?;
+    let lost_applications = factors::reseal_all(&app.identity).await.map_err(|e| e.to_string())?;
     // A user whose sealed password does not open gets another one, so that is not an error.
-    logto_sync::reseal_all(app).await.map_err(|e| e.to_string())?;
-    keys::rotate_signing_key(app).await.map_err(|e| e.to_string())?;
+    logto_sync::reseal_all(&app.identity).await.map_err(|e| e.to_string())?;
+    keys::rotate_signing_key(&app.identity).await.map_err(|e| e.to_string())?;
     nobody_seals_otherwise(app).await?;
-    secrets::resealed(app).await.map_err(|e| e.to_string())?;
+    secrets::resealed(&app.platform).await.map_err(|e| e.to_string())?;
     print(&format!("{} alert configuration(s) sealed anew, and a new signing key\n", done.sealed));
     if lost_subscriptions > 0 {
         return Err(format!(
@@ -147,7 +147,7 @@ pub async fn reseal(app: &App) -> Result<(), String> {
 }
 
 async fn nobody_seals_otherwise(app: &App) -> Result<(), String> {
-    let other = secrets::process_with_other_secret(app).await.map_err(|e| e.to_string())?;
+    let other = secrets::process_with_other_secret(&app.platform).await.map_err(|e| e.to_string())?;
     other.map_or(Ok(()), |host| {
         Err(format!(
             "{host} still seals with another `secret` than this command has: give it the new one first (a process that was \

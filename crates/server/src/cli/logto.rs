@@ -10,7 +10,7 @@ pub async fn run(app: &App, command: LogtoCommand) -> Result<(), String> {
     let each = |difference: &logto_sync::Difference| {
         let _ = print(&line(difference));
     };
-    let figures = logto_sync::reconcile(app, dry_run, each).await.map_err(|e| e.to_string())?;
+    let figures = logto_sync::reconcile(&app.identity, dry_run, each).await.map_err(|e| e.to_string())?;
     let done = if dry_run { "" } else { " and told" };
     let waiting = match figures.waiting {
         0 => String::new(),

@@ -24,7 +24,7 @@ pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
     }
     let (password, generated) = match &args.password_file {
         None if !has_password => (None, false),
-        None => (Some(validate::generate_password(&*app.entropy)), true),
+        None => (Some(validate::generate_password(&*app.platform.entropy)), true),
         Some(path) => {
             let text =
                 fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
@@ -49,16 +49,17 @@ pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
 
 /// Removes everything that the user has beside their password.
 pub async fn reset_second_factor(app: &App, args: &ResetSecondFactorArgs) -> Result<(), String> {
-    let user = audit::actor(app, &args.user).await.map_err(|e| e.to_string())?;
-    factors::reset::reset_by_operator(app, user).await.map_err(|e| e.to_string())?;
+    let user = audit::actor(&app.platform, &args.user).await.map_err(|e| e.to_string())?;
+    factors::reset::reset_by_operator(&app.identity, user).await.map_err(|e| e.to_string())?;
     print(&format!("{} signs in with the password alone until they add a second factor\n", args.user));
     Ok(())
 }
 
 /// Sets a user's password.
 pub async fn set_password(app: &App, args: &SetPasswordArgs) -> Result<(), String> {
-    let user = audit::actor(app, &args.user).await.map_err(|e| e.to_string())?;
-    let password = if args.generate { validate::generate_password(&*app.entropy) } else { read_password()? };
+    let user = audit::actor(&app.platform, &args.user).await.map_err(|e| e.to_string())?;
+    let password =
+        if args.generate { validate::generate_password(&*app.platform.entropy) } else { read_password()? };
     bootstrap::set_password(app, user, &password).await.map_err(|e| messages::of(&e, str::to_owned))?;
     let mut text = format!("the password of {} is set, and their sessions have ended\n", args.user);
     if args.generate {
@@ -90,7 +91,7 @@ fn read_password() -> Result<String, String> {
 
 /// Forgets the user's link to the identity provider.
 pub async fn unlink(app: &App, args: &UnlinkArgs) -> Result<(), String> {
-    let was_linked = relying_party::unlink(app, &args.email).await.map_err(|e| e.to_string())?;
+    let was_linked = relying_party::unlink(&app.identity, &args.email).await.map_err(|e| e.to_string())?;
     let what = if was_linked { "has no account at the identity provider any more" } else { "had none" };
     print(&format!("{} {what}\n", args.email));
     Ok(())

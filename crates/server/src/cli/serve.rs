@@ -136,17 +136,17 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Sto
     reload::on_hangup(&app, hangups, tls, static_files);
     asked.cancelled().await;
     supervisor::say("STOPPING=1");
-    app.leaving.cancel();
+    app.platform.leaving.cancel();
     tokio::time::sleep(config.http.drain_delay.unwrap_or_default()).await;
     front.drain().await;
-    app.stop.cancel();
-    app.tasks.close();
-    shutdown::within(shutdown::GRACE, "background work", app.tasks.wait()).await;
+    app.platform.stop.cancel();
+    app.platform.tasks.close();
+    shutdown::within(shutdown::GRACE, "background work", app.platform.tasks.wait()).await;
     if let Some(traces) = &traces {
         traces.finish().await;
     }
     // A query that hangs must not delay the end of the process.
-    shutdown::within(shutdown::GRACE, "the database", app.db.close()).await;
+    shutdown::within(shutdown::GRACE, "the database", app.platform.db.close()).await;
     tracing::info!("stopped");
     Ok((front, operations))
 }
@@ -218,7 +218,7 @@ async fn analyze_after_restore(db: &Db) {
 
 /// Logs problems of the image store; the service starts all the same.
 async fn look_at_images(app: App) {
-    match images::complaints(&app).await {
+    match images::complaints(&app.directory).await {
         Ok(complaints) => complaints.iter().for_each(|complaint| tracing::warn!("{complaint}")),
         Err(e) => tracing::warn!(error = %e, "cannot read where images are stored"),
     }
@@ -265,14 +265,14 @@ async fn begin(
     (tls, traces): (&Option<Arc<listen::Tls>>, Option<Traces>),
 ) -> Result<Listeners, String> {
     if app.settings.identity.is_embedded() {
-        oidc::keys::ensure_signing_key(app).await.map_err(|e| e.to_string())?;
+        oidc::keys::ensure_signing_key(&app.identity).await.map_err(|e| e.to_string())?;
     }
-    processes::start(app, process::host()).await.map_err(|e| e.to_string())?;
+    processes::start(&app.platform, process::host()).await.map_err(|e| e.to_string())?;
     compare_addresses(app).await;
     app.start_background().await;
     // Not among the other background tasks: tests take the steps of a demo database themselves.
-    demo::start(app);
-    app.tasks.spawn(look_at_images(app.clone()));
+    demo::start(&app.alerts);
+    app.platform.tasks.spawn(look_at_images(app.clone()));
     let (for_workers, threads) = (app.clone(), runtime::Handle::current());
     let connections = listen::Connections::new(connection_limits(&config.http, process::open_files())?);
     let front = listen::start(bound.front, connections.clone(), tls.clone(), move |_| {
@@ -291,7 +291,7 @@ async fn begin(
 /// People are sent to the public address of the process that they have reached: several processes should have one.
 async fn compare_addresses(app: &App) {
     let public_url = app.settings.public_url.as_str();
-    match processes::with_other_address(app).await {
+    match processes::with_other_address(&app.platform).await {
         Ok(others) => others.iter().for_each(|(host, other)| {
             tracing::warn!(
                 public_url,

@@ -11,13 +11,13 @@ use serde_json::json;
 pub async fn run(app: &App, command: SessionsCommand) -> Result<(), String> {
     match command {
         SessionsCommand::List(args) => {
-            let user = audit::actor(app, &args.user).await.map_err(|e| e.to_string())?;
-            let open = auth::open_of(app, user).await.map_err(|e| e.to_string())?;
+            let user = audit::actor(&app.platform, &args.user).await.map_err(|e| e.to_string())?;
+            let open = auth::open_of(&app.identity, user).await.map_err(|e| e.to_string())?;
             print(&if args.json { json_lines(&open) } else { table(&open) });
         }
         SessionsCommand::End(args) => {
-            let user = audit::actor(app, &args.user).await.map_err(|e| e.to_string())?;
-            auth::end_open(app, user, args.id).await.map_err(|e| e.to_string())?;
+            let user = audit::actor(&app.platform, &args.user).await.map_err(|e| e.to_string())?;
+            auth::end_open(&app.identity, user, args.id).await.map_err(|e| e.to_string())?;
             print("ended\n");
         }
     }

@@ -12,12 +12,13 @@ pub async fn run(app: &App, command: SystemCommand) -> Result<(), String> {
         SystemCommand::ImportCredentials(args) => {
             let path = args.file.display();
             let file = fs::read(&args.file).map_err(|e| format!("cannot read {path}: {e}"))?;
-            let done = credentials::import(app, &file).await.map_err(refused)?;
+            let done = credentials::import(&app.identity, &file).await.map_err(refused)?;
             let credentials::Imports { pairs, keys } = done;
             print(&format!("{pairs} older pair(s) and {keys} key(s) taken over\n"));
         }
         SystemCommand::ForgetLegacy(args) => {
-            let gone = credentials::forget_legacy(app, args.system).await.map_err(|e| e.to_string())?;
+            let gone =
+                credentials::forget_legacy(&app.identity, args.system).await.map_err(|e| e.to_string())?;
             print(&format!("{gone} older pair(s) forgotten\n"));
         }
     }

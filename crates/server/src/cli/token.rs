@@ -11,7 +11,7 @@ pub async fn run(app: &App, args: &TokenArgs) -> Result<(), String> {
     let tokens = &app.settings.tokens;
     let minutes = tokens.access.as_secs() / 60;
     note(&format!("issuer {}, audience {}, for {minutes} minutes", tokens.issuer, tokens.audience));
-    match processes::are_tokens_taken(app).await.map_err(|e| e.to_string())? {
+    match processes::are_tokens_taken(&app.platform).await.map_err(|e| e.to_string())? {
         TokensTaken::ByAll => {}
         TokensTaken::NobodyServes => note("no process serves this database at the moment"),
         TokensTaken::Not(names) => {

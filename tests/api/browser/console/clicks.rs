@@ -88,7 +88,7 @@ async fn more_rows_keep_the_place_and_long_filters_are_searched() {
         "modules": (0..20).map(module).collect::<Vec<_>>()}});
     let sent = stage.test.post("/systems/inventory").basic(&system.key, &system.secret).json(document);
     sent.send().await.expect(202);
-    bailiwick_fleet::inventory::run_until_idle(&stage.test.app).await.unwrap();
+    bailiwick_fleet::inventory::run_until_idle(&stage.test.app.fleet).await.unwrap();
     stage.browser.goto(&format!("{}/console/applications", stage.service.url)).await.unwrap();
     let panel = "details.choose:has(input[name=version])";
     stage.browser.find(Locator::Css(&format!("{panel} summary"))).await.unwrap().click().await.unwrap();

@@ -6,7 +6,7 @@ use fantoccini::Locator;
 
 /// Goes through them; `name`: of this kind of browser, in the names of pictures.
 pub async fn walk(stage: &Stage, name: &str) {
-    bailiwick_events::number_all(&stage.test.app).await.unwrap();
+    bailiwick_events::number_all(&stage.test.app.events).await.unwrap();
     visit(stage, "/console/timeline", &format!("console-timeline-{name}")).await;
     visit(stage, "/console/timeline?types=user.*", &format!("console-timeline-none-{name}")).await;
     visit(stage, "/console/timeline/audit", &format!("console-audit-{name}")).await;

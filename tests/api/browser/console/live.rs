@@ -27,7 +27,8 @@ async fn a_page_fetches_itself_at_most_once_a_second_however_many_alerts_there_a
     let flood = async {
         for round in 0.. {
             stage.test.advance(Duration::from_secs(1));
-            let ends_at = stage.test.app.now().plus(Duration::from_secs(round % 2 * 3600)).rfc3339(0);
+            let ends_at =
+                stage.test.app.platform.now().plus(Duration::from_secs(round % 2 * 3600)).rfc3339(0);
             let alert = |n: u32| json!({"labels": {"alertname": format!("Flood {n}")}, "endsAt": ends_at});
             let alerts: Vec<Value> = (0..100).map(alert).collect();
             let path = "/api/services/mimir/alertmanager/api/v2/alerts";

@@ -86,8 +86,8 @@ async fn addresses(stage: &Stage, within: &str) -> BTreeSet<String> {
 async fn sign_in(stage: &Stage, org: OrgId, role: &str) {
     let (t, app) = (&stage.test, &stage.test.app);
     let user = t.user(org, &[role]).await;
-    let hash = passwords::hash(app, OWNER_PASSWORD).await.unwrap();
-    let mut tx = app.db.begin().await.unwrap();
+    let hash = passwords::hash(&app.identity, OWNER_PASSWORD).await.unwrap();
+    let mut tx = app.platform.db.begin().await.unwrap();
     identities::set_password(&mut tx, user.id, &hash, None).await.unwrap();
     tx.commit().await.unwrap();
     let path = format!("/api/users/{}", user.id);
@@ -197,7 +197,7 @@ async fn create_user(stage: &Stage, who: &str) {
 
 async fn every_role_of_every_level(engine: Engine) {
     let (stage, tree, system) = stage(engine, Kind { width: Some(360), ..Kind::default() }).await;
-    bailiwick_events::number_all(&stage.test.app).await.unwrap();
+    bailiwick_events::number_all(&stage.test.app.events).await.unwrap();
     for (org, level) in [
         (tree.owner, "owner"),
         (tree.distributor, "distributor"),

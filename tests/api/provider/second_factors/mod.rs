@@ -34,7 +34,7 @@ pub fn code_at(t: &Test, secret: &str, later: i64) -> String {
         .with_account_name("someone")
         .build()
         .unwrap();
-    application.generate(u64::try_from(t.app.now().secs() + later).unwrap()).to_string()
+    application.generate(u64::try_from(t.app.platform.now().secs() + later).unwrap()).to_string()
 }
 
 /// A code that is not that of the steps around now.
@@ -88,7 +88,8 @@ async fn claims(t: &Test, done: &Reply) -> Value {
 
 /// What the audit record says was done, the oldest first.
 async fn actions(t: &Test) -> Vec<String> {
-    let rows = bailiwick_store::audit::page(&t.app.db, &Default::default(), None, 100).await.unwrap();
+    let rows =
+        bailiwick_store::audit::page(&t.app.platform.db, &Default::default(), None, 100).await.unwrap();
     rows.into_iter().rev().map(|row| row.action).collect()
 }
 

@@ -92,7 +92,7 @@ api_test!(
         assert_eq!(overview(&t, &t.owner().await).await["grace_until"], Value::Null);
         let browser = Browser::new(&t);
         browser.code(&[]).await;
-        let until = t.app.now().plus(Duration::from_secs(3 * 86_400));
+        let until = t.app.platform.now().plus(Duration::from_secs(3 * 86_400));
         assert_eq!(overview(&t, &t.owner().await).await["grace_until"], json!(until));
         t.advance(Duration::from_secs(2 * 86_400));
         assert_eq!(after(&t, OWNER).await, "nothing");
@@ -186,11 +186,11 @@ api_test!(
             let reply = t.call(method.parse().unwrap(), &path).bearer(&owner.token).send().await;
             reply.expect_message(403, "second factors are not available");
         }
-        let mut tx = t.app.db.begin().await.unwrap();
+        let mut tx = t.app.platform.db.begin().await.unwrap();
         let requirement = bailiwick_store::factors::Requirement {
             organization: owner.org,
             set_by: OrgType::Owner,
-            set_at: t.app.now(),
+            set_at: t.app.platform.now(),
         };
         bailiwick_store::factors::require(&mut tx, requirement).await.unwrap();
         tx.commit().await.unwrap();

@@ -31,7 +31,8 @@ mail_test!(an_administrator_in_scope_and_rank_resets_them, |t, sink| async move 
     let email = email_of(&t, person.id).await;
     let address = Browser::new(&t).sign_in(&email, PASSWORD, &[]).await;
     assert!(query(&address).contains_key("code"), "{address}");
-    let rows = bailiwick_store::audit::page(&t.app.db, &Default::default(), None, 100).await.unwrap();
+    let rows =
+        bailiwick_store::audit::page(&t.app.platform.db, &Default::default(), None, 100).await.unwrap();
     let row = rows.iter().find(|row| row.action == "user.reset_second_factors").unwrap();
     assert_eq!((row.object_id, row.actor_user_id), (Some(person.id.0), Some(by.id)));
     assert_eq!(overview(&t, &t.session(person.id).await).await["totp"], Value::Null);

@@ -134,7 +134,7 @@ api_test!(a_script_sends_a_code, |t| async move {
 
 api_test!(a_generated_password_is_replaced_after_the_code, |t| async move {
     let owner = owner(&t).await;
-    set_password(&t, owner.persona.id, PASSWORD, Some(t.app.now())).await;
+    set_password(&t, owner.persona.id, PASSWORD, Some(t.app.platform.now())).await;
     let browser = Browser::new(&t);
     let (page, shown) = after_password(&browser).await;
     let new = "Another-Harbour-59-Lamps";
@@ -180,7 +180,8 @@ api_test!(how_someone_has_signed_in_is_listed_and_recorded, |t| async move {
     let list = list.data();
     let present = list["sessions"].as_array().unwrap().iter().find(|s| s["is_present"] == true).unwrap();
     assert_eq!(present["methods"], json!(["password", "totp"]));
-    let rows = bailiwick_store::audit::page(&t.app.db, &Default::default(), None, 100).await.unwrap();
+    let rows =
+        bailiwick_store::audit::page(&t.app.platform.db, &Default::default(), None, 100).await.unwrap();
     let row = rows.iter().find(|row| row.action == "user.sign_in").unwrap();
     assert_eq!(row.after, Some(json!({"methods": ["password", "totp"]})));
     assert_eq!(row.object_id, Some(owner.persona.id.0));

@@ -252,7 +252,7 @@ impl World {
     }
 
     fn judge(&self) -> Judge<'_> {
-        Judge { systems: &self.systems, headers: self.headers.clone(), now: self.p.app.now() }
+        Judge { systems: &self.systems, headers: self.headers.clone(), now: self.p.app.platform.now() }
     }
 
     /// The texts that an answer to this system must not hold.

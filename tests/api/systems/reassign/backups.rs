@@ -9,7 +9,7 @@ use bailiwick_store::backups as rows;
 use bailiwick_testkit::parts::recorder::{Answer, Recorded, Recorder};
 
 async fn jobs(t: &Test) -> u64 {
-    Q::new("SELECT COUNT(*) FROM jobs").count(&t.app.db).await.unwrap()
+    Q::new("SELECT COUNT(*) FROM jobs").count(&t.app.platform.db).await.unwrap()
 }
 
 /// Everything that waits is done, the last look at the tenant included.
@@ -17,7 +17,7 @@ async fn all_cleared(t: &Test) {
     cleared(t).await;
     t.advance(Duration::from_secs(120));
     cleared(t).await;
-    objects::run_until_idle(&t.app).await.unwrap();
+    objects::run_until_idle(&t.app.directory).await.unwrap();
     assert_eq!(jobs(t).await, 0);
 }
 
@@ -105,9 +105,9 @@ api_test!(what_cannot_be_copied_stays_with_everything_else, |t| async move {
     ] {
         let away = t.replica_with(|settings| settings.assets.place = place).await;
         // A process that can reach the storage removes the objects that this one leaves.
-        away.app.stop.cancel();
-        away.app.tasks.close();
-        away.app.tasks.wait().await;
+        away.app.platform.stop.cancel();
+        away.app.platform.tasks.close();
+        away.app.platform.tasks.wait().await;
         let refused = put(&away, &owner, &system.id.to_string(), body.clone()).await;
         refused.expect_message(status, message);
         unmoved().await;
@@ -153,9 +153,9 @@ async fn in_bucket(t: &Test, upstream: &Recorder, tree: &Tree) -> (Test, Seeded,
         })
         .await;
     // Only the process with the bucket works on the objects that are left behind.
-    t.app.stop.cancel();
+    t.app.platform.stop.cancel();
     let system = p.system(tree.customer).await;
-    let id = format!("{}.bin", p.app.fresh::<uuid::Uuid>());
+    let id = format!("{}.bin", p.app.platform.fresh::<uuid::Uuid>());
     let backup = rows::Backup {
         object_key: format!("{}/{}/{id}", tree.customer, system.key),
         id: id.clone(),
@@ -165,10 +165,10 @@ async fn in_bucket(t: &Test, upstream: &Recorder, tree: &Tree) -> (Test, Seeded,
         size: 10,
         sha256: SUM.to_owned(),
         mimetype: "application/octet-stream".to_owned(),
-        uploaded_at: p.app.now(),
+        uploaded_at: p.app.platform.now(),
         uploaded_from: "192.0.2.1".to_owned(),
     };
-    let mut tx = p.app.db.begin().await.unwrap();
+    let mut tx = p.app.platform.db.begin().await.unwrap();
     rows::insert(&mut tx, &backup).await.unwrap();
     tx.commit().await.unwrap();
     (p, system, id)

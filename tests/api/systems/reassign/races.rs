@@ -23,11 +23,11 @@ async fn places_are_true(t: &Test) {
             "SELECT COUNT(*) FROM {table} a JOIN systems s ON s.id = a.system_id WHERE a.home_id <> s.organization_id \
              OR a.p2 <> s.p2 OR a.p3 <> s.p3"
         );
-        assert_eq!(Q::new(&sql).count(&t.app.db).await.unwrap(), 0, "{table}");
+        assert_eq!(Q::new(&sql).count(&t.app.platform.db).await.unwrap(), 0, "{table}");
     }
     let sql = "SELECT COUNT(*) FROM systems s JOIN organizations o ON o.id = s.organization_id \
          WHERE s.p2 <> o.p2 OR s.p3 <> o.p3";
-    assert_eq!(Q::new(sql).count(&t.app.db).await.unwrap(), 0);
+    assert_eq!(Q::new(sql).count(&t.app.platform.db).await.unwrap(), 0);
     figures_are_true(t).await;
     counters_are_true(t).await;
 }
@@ -53,13 +53,13 @@ api_test!(many_parallel_moves_leave_the_system_in_one_place, |t| async move {
     }
     // The moves are one line, each from where the one before it led, and every one of them was answered.
     let sql = "SELECT before, after FROM audit_log WHERE action = 'system.reassign' ORDER BY id";
-    let line: Vec<(Value, Value)> = Q::new(sql).all(&t.app.db).await.unwrap();
+    let line: Vec<(Value, Value)> = Q::new(sql).all(&t.app.platform.db).await.unwrap();
     let home = |end: &Value| end["organization_id"].clone();
     assert!(line.windows(2).all(|pair| home(&pair[0].1) == home(&pair[1].0)), "{line:?}");
     assert_eq!(home(&line.last().unwrap().1), home_of(&t, &system).await);
     // To where it already is goes no move.
     let sql = "SELECT COUNT(*) FROM audit_log WHERE action = 'system.update'";
-    let stayed = Q::new(sql).count(&t.app.db).await.unwrap();
+    let stayed = Q::new(sql).count(&t.app.platform.db).await.unwrap();
     assert_eq!((line.len() as u64 + stayed, kept(&t).await.len()), (answered, line.len()));
 });
 
@@ -85,12 +85,12 @@ api_test!(
                 basic(t.get("/systems/info")),
             ];
             let app = t.app.clone();
-            let worker = tokio::spawn(async move { inventory::run_until_idle(&app).await });
+            let worker = tokio::spawn(async move { inventory::run_until_idle(&app.fleet).await });
             let replies = at_once(calls).await;
             let statuses: Vec<u16> = replies.iter().map(|r| r.status.as_u16()).collect();
             assert_eq!(statuses, [200, 202, 200, 200, 200, 200], "{:?}", replies.last().unwrap().text());
             worker.await.unwrap().unwrap();
-            inventory::run_until_idle(&t.app).await.unwrap();
+            inventory::run_until_idle(&t.app.fleet).await.unwrap();
             places_are_true(&t).await;
         }
         let shown = get(&t, &owner, &format!("/{}", system.id)).await.expect(200).data();

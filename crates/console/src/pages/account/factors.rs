@@ -44,7 +44,7 @@ fn is_last(overview: &Overview) -> bool {
 
 /// `GET /console/account/factors`.
 pub(crate) async fn show(State(app): State<App>, session: Session) -> Outcome {
-    let (layout, overview) = (&session.layout, account::overview(&app, &session.caller).await?);
+    let (layout, overview) = (&session.layout, account::overview(&app.identity, &session.caller).await?);
     let when = |at| When::maybe(layout.language, layout.now, at);
     let passkey = |passkey: &Passkey| {
         json!({
@@ -76,7 +76,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session) -> Outcome {
 
 /// The person's passkey of this id.
 async fn passkey(app: &App, session: &Session, id: Option<Uuid>) -> Outcome<(Overview, Passkey)> {
-    let overview = account::overview(app, &session.caller).await?;
+    let overview = account::overview(&app.identity, &session.caller).await?;
     let found = overview.passkeys.iter().find(|passkey| Some(passkey.id) == id).cloned();
     let found = found.ok_or(Error::NotFound(ObjectKind::Passkey))?;
     Ok((overview, found))
@@ -115,7 +115,7 @@ pub(crate) async fn rename(
     own(&session)?;
     let name = sent.text("name");
     let body = || Ok(name.clone());
-    match account_passkeys::rename(&app, &session.caller, &session.context, id, body).await {
+    match account_passkeys::rename(&app.identity, &session.caller, &session.context, id, body).await {
         Ok(()) => Ok(done(&here(), "passkey_renamed")),
         Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => {
@@ -175,13 +175,13 @@ pub(crate) async fn remove_passkey(
     _: Form,
 ) -> Outcome {
     own(&session)?;
-    account_passkeys::remove(&app, &session.caller, &session.context, id).await?;
+    account_passkeys::remove(&app.identity, &session.caller, &session.context, id).await?;
     Ok(done(&here(), "passkey_removed"))
 }
 
 /// `GET /console/account/factors/authenticator/remove`.
 pub(crate) async fn ask_authenticator(State(app): State<App>, session: Session) -> Outcome {
-    let overview = account::overview(&app, &session.caller).await?;
+    let overview = account::overview(&app.identity, &session.caller).await?;
     if overview.totp.is_none() {
         return Err(Error::NotFound(ObjectKind::SecondFactor).into());
     }
@@ -192,20 +192,20 @@ pub(crate) async fn ask_authenticator(State(app): State<App>, session: Session) 
 /// `POST /console/account/factors/authenticator/remove`.
 pub(crate) async fn remove_authenticator(State(app): State<App>, session: Session, _: Form) -> Outcome {
     own(&session)?;
-    account::remove_totp(&app, &session.caller, &session.context).await?;
+    account::remove_totp(&app.identity, &session.caller, &session.context).await?;
     Ok(done(&here(), "authenticator_removed"))
 }
 
 /// `GET /console/account/factors/recovery-codes`.
 pub(crate) async fn ask_codes(State(app): State<App>, session: Session) -> Outcome {
-    account::overview(&app, &session.caller).await?;
+    account::overview(&app.identity, &session.caller).await?;
     question(&session, ("codes", "renew"), "", "/recovery-codes", Vec::new())
 }
 
 /// `POST /console/account/factors/recovery-codes`: the page that shows them this once.
 pub(crate) async fn new_codes(State(app): State<App>, session: Session, _: Form) -> Outcome {
     own(&session)?;
-    let codes = account::new_recovery_codes(&app, &session.caller, &session.context).await?;
+    let codes = account::new_recovery_codes(&app.identity, &session.caller, &session.context).await?;
     Ok(shown_codes(&session, &codes, "codes_renewed"))
 }
 

@@ -28,9 +28,9 @@ const HOURS: [u64; 6] = [1, 4, 8, 24, 72, 168];
 pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
     own(&session)?;
     let layout = &session.layout;
-    let consent = impersonation::consent(&app, &session.caller).await?;
+    let consent = impersonation::consent(&app.identity, &session.caller).await?;
     let side = Some(Side::Impersonated);
-    let found = impersonation::sessions(&app, &session.caller, side, params.page(PAGE_SIZE)).await?;
+    let found = impersonation::sessions(&app.identity, &session.caller, side, params.page(PAGE_SIZE)).await?;
     let here = Address::of(&format!("{HERE}/impersonation"), uri.query());
     let hours = |hours: u64| {
         let key = if hours < 24 { "unit_hours" } else { "unit_days" };
@@ -70,14 +70,14 @@ pub(crate) async fn give(State(app): State<App>, session: Session, sent: Form) -
             hours.parse().map_err(|_| Error::field_value("duration_hours", "out_of_range", hours))?;
         Ok(Some(parsed))
     };
-    impersonation::give_consent(&app, &session.caller, &session.context, body).await?;
+    impersonation::give_consent(&app.identity, &session.caller, &session.context, body).await?;
     Ok(done(&format!("{HERE}/impersonation"), "consent_given"))
 }
 
 /// `POST /console/account/impersonation/withdraw`.
 pub(crate) async fn withdraw(State(app): State<App>, session: Session, _: Form) -> Outcome {
     own(&session)?;
-    impersonation::withdraw_consent(&app, &session.caller, &session.context).await?;
+    impersonation::withdraw_consent(&app.identity, &session.caller, &session.context).await?;
     Ok(done(&format!("{HERE}/impersonation"), "consent_withdrawn"))
 }
 
@@ -91,7 +91,8 @@ pub(crate) async fn session(
 ) -> Outcome {
     own(&session)?;
     let layout = &session.layout;
-    let (recorded, found) = impersonation::audit(&app, &session.caller, id, params.page(PAGE_SIZE)).await?;
+    let (recorded, found) =
+        impersonation::audit(&app.identity, &session.caller, id, params.page(PAGE_SIZE)).await?;
     let here = Address::of(&format!("{HERE}/impersonation/{}", recorded.id), uri.query());
     let entry = |entry: &ImpersonationEntry| {
         json!({

@@ -59,7 +59,7 @@ async fn render(
             "revoke": format!("{HERE}/keys/{}/revoke", key.id),
         })
     };
-    let keys = api_keys::list(app, &session.caller).await?;
+    let keys = api_keys::list(&app.identity, &session.caller).await?;
     let text = |name: &str, usual: &str| sent.map_or_else(|| usual.to_owned(), |form| form.text(name));
     let days =
         |days: i64| (days.to_string(), texts::with(layout.language, "unit_days", "n", &days.to_string()));
@@ -71,7 +71,7 @@ async fn render(
     let values = json!({
         "head": head(app, session, "keys"),
         "rows": keys.iter().map(row).collect::<Vec<_>>(),
-        "is_available": passwords::check_mode(app).is_ok(),
+        "is_available": passwords::check_mode(&app.identity).is_ok(),
         "name": text("name", ""),
         "mode": text("mode", "read"),
         "days": text("expires_in_days", "90"),
@@ -96,7 +96,7 @@ pub(crate) async fn create(State(app): State<App>, session: Session, sent: Form)
         })
     };
     let language = session.layout.language;
-    match api_keys::create(&app, &session.caller, &session.context, body).await {
+    match api_keys::create(&app.identity, &session.caller, &session.context, body).await {
         Ok((key, token)) => {
             let values = json!({
                 "head": head(&app, &session, "keys"),
@@ -120,7 +120,7 @@ pub(crate) async fn create(State(app): State<App>, session: Session, sent: Form)
 /// `GET /console/account/keys/{id}/revoke`.
 pub(crate) async fn ask(State(app): State<App>, session: Session, PathId(id): PathId<ApiKeyId>) -> Outcome {
     own(&session)?;
-    let keys = api_keys::list(&app, &session.caller).await?;
+    let keys = api_keys::list(&app.identity, &session.caller).await?;
     let key = keys.into_iter().find(|key| Some(key.id) == id).ok_or(Error::NotFound(ObjectKind::ApiKey))?;
     let text = |key| texts::find(session.layout.language, key).unwrap_or_default();
     let list = format!("{HERE}/keys");
@@ -147,6 +147,6 @@ pub(crate) async fn revoke(
     _: Form,
 ) -> Outcome {
     own(&session)?;
-    api_keys::revoke(&app, &session.caller, &session.context, id).await?;
+    api_keys::revoke(&app.identity, &session.caller, &session.context, id).await?;
     Ok(done(&format!("{HERE}/keys"), "key_revoked"))
 }

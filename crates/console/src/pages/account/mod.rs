@@ -98,7 +98,7 @@ fn own(session: &Session) -> Outcome<()> {
 
 /// What every tab shows at its top.
 fn head(app: &App, session: &Session, tab: &str) -> Value {
-    let has_factors = second_factors::is_on(app);
+    let has_factors = second_factors::is_on(&app.identity);
     json!({
         "href": HERE,
         "name": session.caller.identity().map(|identity| identity.name.as_str()),

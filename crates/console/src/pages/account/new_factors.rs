@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 /// On to the overview, by way of the recovery codes if there are new ones.
 fn added(app: &App, session: &Session, codes: &[String], note: &str) -> Response {
-    mail::wake(app);
+    mail::wake(&app.events);
     if codes.is_empty() { done(&here(), note) } else { shown_codes(session, codes, note) }
 }
 
@@ -34,7 +34,7 @@ pub(crate) async fn show_passkey(State(app): State<App>, session: Session) -> Ou
 }
 
 async fn passkey_form(app: &App, session: &Session, name: &str, wrong: Option<Value>) -> Outcome<Response> {
-    let offer = account_passkeys::offer(app, &session.caller).await?;
+    let offer = account_passkeys::offer(&app.identity, &session.caller).await?;
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let wrong = wrong.unwrap_or_else(|| json!({}));
     let values = json!({
@@ -60,7 +60,7 @@ pub(crate) async fn add_passkey(State(app): State<App>, session: Session, sent: 
             name: sent.text("name"),
         })
     };
-    match account_passkeys::add(&app, &session.caller, &session.context, body).await {
+    match account_passkeys::add(&app.identity, &session.caller, &session.context, body).await {
         Ok((_, codes)) => Ok(added(&app, &session, &codes, "passkey_added")),
         Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => passkey_form(&app, &session, &sent.text("name"), Some(wrong)).await,
@@ -81,8 +81,8 @@ async fn authenticator_form(
     before: Option<&str>,
     wrong: Option<Value>,
 ) -> Outcome<Response> {
-    let has_one = account_factors::overview(app, &session.caller).await?.totp.is_some();
-    let offer = account_factors::offer_totp(app, &session.caller, before).await?;
+    let has_one = account_factors::overview(&app.identity, &session.caller).await?.totp.is_some();
+    let offer = account_factors::offer_totp(&app.identity, &session.caller, before).await?;
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let values = json!({
         "crumbs": crumbs(session),
@@ -102,7 +102,7 @@ pub(crate) async fn add_authenticator(State(app): State<App>, session: Session, 
     own(&session)?;
     let state = sent.text("state");
     let body = || Ok(NewTotp { state: state.clone(), code: sent.text("code") });
-    match account_factors::add_totp(&app, &session.caller, &session.context, body).await {
+    match account_factors::add_totp(&app.identity, &session.caller, &session.context, body).await {
         Ok(codes) => Ok(added(&app, &session, &codes, "authenticator_added")),
         Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => authenticator_form(&app, &session, Some(&state), Some(wrong)).await,

@@ -59,7 +59,7 @@ async fn render(app: &App, session: &Session, shown: &ProfileView<'_>) -> Outcom
         "roles": me.user_roles,
         "picture": address_of(app, me.id).await?,
         "refused": shown.refused,
-        "has_password": passwords::check_mode(app).is_ok(),
+        "has_password": passwords::check_mode(&app.identity).is_ok(),
         "wrong": shown.wrong.clone().unwrap_or_else(|| json!({})),
     });
     Ok(page::render(&session.layout, status, "account/profile.html", values))
@@ -85,7 +85,7 @@ pub(crate) async fn save(State(app): State<App>, session: Session, sent: Form) -
             phone: Some(sent.text("phone")),
         })
     };
-    match users::change_own_info(&app, &session.caller, &session.context, body).await {
+    match users::change_own_info(&app.directory, &session.caller, &session.context, body).await {
         Ok(_) => Ok(done(HERE, "saved")),
         Err(error) => again(&app, &session, Some(&sent), error).await,
     }
@@ -95,7 +95,7 @@ pub(crate) async fn save(State(app): State<App>, session: Session, sent: Form) -
 pub(crate) async fn change_password(State(app): State<App>, session: Session, sent: Form) -> Outcome {
     own(&session)?;
     let body = || Ok(OwnChange { current: sent.text("current_password"), new: sent.text("new_password") });
-    match passwords::change_own(&app, &session.caller, &session.context, body).await {
+    match passwords::change_own(&app.identity, &session.caller, &session.context, body).await {
         Ok(()) => Ok(done(HERE, "own_password")),
         Err(error) => again(&app, &session, None, error).await,
     }
@@ -104,7 +104,8 @@ pub(crate) async fn change_password(State(app): State<App>, session: Session, se
 /// `POST /console/account/picture`.
 pub(crate) async fn upload(State(app): State<App>, session: Session, sent: Upload) -> Outcome {
     own(&session)?;
-    match avatars::upload(&app, &session.caller, &session.context, Whose::Own, picture(sent)).await {
+    match avatars::upload(&app.directory, &session.caller, &session.context, Whose::Own, picture(sent)).await
+    {
         Ok(_) => Ok(done(HERE, "picture")),
         Err(error) => match reason(&error) {
             Some(refused) => {
@@ -119,6 +120,6 @@ pub(crate) async fn upload(State(app): State<App>, session: Session, sent: Uploa
 /// `POST /console/account/picture/remove`.
 pub(crate) async fn remove_picture(State(app): State<App>, session: Session, _: Form) -> Outcome {
     own(&session)?;
-    avatars::remove(&app, &session.caller, &session.context, Whose::Own).await?;
+    avatars::remove(&app.directory, &session.caller, &session.context, Whose::Own).await?;
     Ok(done(HERE, "picture_removed"))
 }

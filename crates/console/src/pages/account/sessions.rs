@@ -19,7 +19,7 @@ use serde_json::json;
 /// `GET /console/account/sessions`.
 pub(crate) async fn show(State(app): State<App>, session: Session) -> Outcome {
     let layout = &session.layout;
-    let mut sessions = auth::own_sessions(&app, &session.caller).await?;
+    let mut sessions = auth::own_sessions(&app.identity, &session.caller).await?;
     // This one first, the others by their last use.
     sessions.sort_by_key(|own| (!own.is_present, std::cmp::Reverse(own.chain.last_used_at)));
     let row = |own: &OwnSession| {
@@ -52,13 +52,13 @@ pub(crate) async fn end(
     PathId(id): PathId<ChainId>,
     _: Form,
 ) -> Outcome {
-    auth::end_session(&app, &session.caller, &session.context, id).await?;
+    auth::end_session(&app.identity, &session.caller, &session.context, id).await?;
     Ok(done(&format!("{HERE}/sessions"), "session_ended"))
 }
 
 /// `POST /console/account/sessions/end`: all but this one.
 pub(crate) async fn end_others(State(app): State<App>, session: Session, _: Form) -> Outcome {
     own(&session)?;
-    auth::end_other_sessions(&app, &session.caller, &session.context).await?;
+    auth::end_other_sessions(&app.identity, &session.caller, &session.context).await?;
     Ok(done(&format!("{HERE}/sessions"), "sessions_ended"))
 }

@@ -59,7 +59,7 @@ pub(crate) async fn add_note(
     session.needs(Permission::ManageSystems)?;
     let note = || Ok(NewNote { fingerprint: named.1.clone(), text: form.text("text") });
     let organization = [named.0.clone()];
-    match manage::add_note(&app, &session.caller, &session.context, &organization, note).await {
+    match manage::add_note(&app.alerts, &session.caller, &session.context, &organization, note).await {
         Ok(()) => Ok(done(&address(&named.0, &named.1), "noted")),
         Err(error) => refused(&app, &session, &named, form.text("text"), error).await,
     }
@@ -75,7 +75,7 @@ pub(crate) async fn take(
     session.needs(Permission::ManageSystems)?;
     let assign = || Ok(Assign { fingerprint: named.1.clone(), note: form.text("text") });
     let organization = [named.0.clone()];
-    match manage::assign(&app, &session.caller, &session.context, &organization, assign).await {
+    match manage::assign(&app.alerts, &session.caller, &session.context, &organization, assign).await {
         Ok(_) => Ok(done(&address(&named.0, &named.1), "taken")),
         Err(error) => refused(&app, &session, &named, form.text("text"), error).await,
     }
@@ -119,13 +119,13 @@ async fn find(app: &App, session: &Session, named: &(String, String)) -> Outcome
     session.needs(Permission::ReadSystems)?;
     let organizations = [named.0.clone()];
     let caller = &session.caller;
-    let active = match manage::active_alert(app, caller, &organizations, &named.1).await {
+    let active = match manage::active_alert(&app.alerts, caller, &organizations, &named.1).await {
         Ok((_, active)) => Some(active),
         Err(Error::NotFound(_)) => None,
         Err(error) => return Err(error.into()),
     };
     let (organization, occurrences) =
-        manage::occurrences(app, caller, &organizations, &named.1, OCCURRENCES).await?;
+        manage::occurrences(&app.alerts, caller, &organizations, &named.1, OCCURRENCES).await?;
     let last = occurrences.rows.first();
     let read = |json: &str| serde_json::from_str::<Labels>(json).unwrap_or_default();
     let (labels, annotations) = match (&active, last) {
@@ -144,10 +144,10 @@ async fn find(app: &App, session: &Session, named: &(String, String)) -> Outcome
 /// them.
 async fn name_places(app: &App, session: &Session, found: &mut FoundAlert) -> Outcome<()> {
     let key = (found.organization, found.labels.value("system_key").to_owned());
-    let system = manage::named_systems(app, std::slice::from_ref(&key)).await?.remove(&key);
+    let system = manage::named_systems(&app.alerts, std::slice::from_ref(&key)).await?.remove(&key);
     let organization = match &system {
         Some(system) => Some(system.organization.clone()),
-        None => name_within(app, &session.caller, found.organization).await?,
+        None => name_within(&app.directory, &session.caller, found.organization).await?,
     };
     found.labels.insert("organization_name", organization.unwrap_or_default());
     match system {
@@ -171,11 +171,13 @@ async fn render(
     let (layout, language) = (&session.layout, session.layout.language);
     let organization = found.organization.to_string();
     let (_, events) =
-        manage::activity(app, &session.caller, std::slice::from_ref(&organization), &named.1, None).await?;
+        manage::activity(&app.alerts, &session.caller, std::slice::from_ref(&organization), &named.1, None)
+            .await?;
     let recipients = match session.caller.holds(Permission::ConfigAlerts) {
         true => Some(recipients(
             session,
-            config::explain_to(app, &session.caller, Some(&organization), found.labels.clone()).await?,
+            config::explain_to(&app.alerts, &session.caller, Some(&organization), found.labels.clone())
+                .await?,
         )),
         false => None,
     };
@@ -240,7 +242,7 @@ async fn silences(
     let place = SilenceScope::Organization(vec![organization.to_owned()]);
     let mut silences = Vec::new();
     for id in active.alert.status.silenced_by.iter().take(SILENCES) {
-        let silence = match manage::silence(app, by, &place, id).await {
+        let silence = match manage::silence(&app.alerts, by, &place, id).await {
             Ok(silence) => silence,
             // It has ended meanwhile.
             Err(Error::NotFound(_)) => continue,

@@ -29,9 +29,9 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
     let asked = params.one("period").unwrap_or_default();
     let period = PERIODS.into_iter().find(|known| *known == asked).unwrap_or("30");
     let (named, caller, language) = (alerts::named(&params), &session.caller, session.layout.language);
-    let live = manage::totals(&app, caller, &named).await?.live;
-    let trend = manage::trend(&app, caller, &named, Some(period)).await?;
-    let figures = manage::figures(&app, caller, &named, Some(period)).await?;
+    let live = manage::totals(&app.alerts, caller, &named).await?.live;
+    let trend = manage::trend(&app.alerts, caller, &named, Some(period)).await?;
+    let figures = manage::figures(&app.alerts, caller, &named, Some(period)).await?;
     let here = Address::of(HERE, uri.query());
     let text = |key: &str| texts::find(language, key).unwrap_or(key).to_owned();
     let active =

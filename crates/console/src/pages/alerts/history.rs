@@ -42,10 +42,10 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
     let asked = with_times(uri.query().unwrap_or_default());
     let query = alerts::history(&asked, PAGE_SIZE)?;
     let is_filtered = query.filter != HistoryFilter::default() || params.text("organization_id").is_some();
-    let found = manage::history(&app, &session.caller, &alerts::named(&params), || Ok(query)).await?;
+    let found = manage::history(&app.alerts, &session.caller, &alerts::named(&params), || Ok(query)).await?;
     let here = Address::of(HERE, uri.query());
     let language = session.layout.language;
-    let known = manage::catalogue(&app, &session.caller).await?;
+    let known = manage::catalogue(&app.alerts, &session.caller).await?;
     let known = known.into_iter().map(|entry| entry.name).collect();
     let filters = [
         Filter::of(
@@ -98,7 +98,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
 async fn shown(app: &App, session: &Session, rows: &[Record]) -> Outcome<Vec<Value>> {
     let (layout, language) = (&session.layout, session.layout.language);
     let keys: Vec<_> = rows.iter().map(|row| (row.organization_id, row.system_key.clone())).collect();
-    let systems = manage::named_systems(app, &keys).await?;
+    let systems = manage::named_systems(&app.alerts, &keys).await?;
     let row = |(record, key): (&Record, &(bailiwick_domain::OrgId, String))| {
         let system = systems.get(key);
         json!({

@@ -37,13 +37,13 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
     let (mut rows, mut groups) = (Vec::new(), Vec::new());
     let (pager, warnings) = match by {
         Some(by) => {
-            let found = manage::groups(&app, &session.caller, &named, query, by).await?;
+            let found = manage::groups(&app.alerts, &session.caller, &named, query, by).await?;
             let pager = Pager::of(&found.page, &here)?;
             groups = shown_groups(&app, &session, found.page.rows, by, &here).await?;
             (pager, found.warnings)
         }
         None => {
-            let found = manage::active(&app, &session.caller, &named, query).await?;
+            let found = manage::active(&app.alerts, &session.caller, &named, query).await?;
             rows = found.page.rows.iter().map(|row| shown(&session.layout, row)).collect();
             (Pager::of(&found.page, &here)?, found.warnings)
         }
@@ -109,7 +109,7 @@ pub(super) fn names(mut there: Vec<String>, params: &Params) -> Vec<(String, Str
 
 async fn filters(app: &App, session: &Session, params: &Params, here: &Address) -> Outcome<Vec<Filter>> {
     let language = session.layout.language;
-    let there = manage::active_names(app, &session.caller, &alerts::named(params)).await?;
+    let there = manage::active_names(&app.alerts, &session.caller, &alerts::named(params)).await?;
     let mut takers = vec![labelled(language, "taken", alerts::NOBODY)];
     takers.extend(session.caller.user_id().map(|id| (id.to_string(), labelled(language, "taken", "me").1)));
     let all = vec![
@@ -144,7 +144,7 @@ async fn shown_groups(
     if by == GroupBy::System {
         let keys =
             groups.iter().filter_map(|group| Some((group.organization.as_ref()?.0, group.key.clone())));
-        systems = manage::named_systems(app, &keys.collect::<Vec<_>>()).await?;
+        systems = manage::named_systems(&app.alerts, &keys.collect::<Vec<_>>()).await?;
     }
     let list = here.with("group", None);
     let row = |group: &Group| {

@@ -81,8 +81,8 @@ pub(crate) async fn make(
     let place = SilenceScope::Organization(vec![named.0.clone()]);
     let new = || Ok(fields.silence(&named.1));
     let outcome = match sent.has("confirm") {
-        true => manage::create_silence(&app, by, &place, new).await.map(|_| None),
-        false => manage::preview_silence(&app, by, &place, new).await.map(Some),
+        true => manage::create_silence(&app.alerts, by, &place, new).await.map(|_| None),
+        false => manage::preview_silence(&app.alerts, by, &place, new).await.map(Some),
     };
     match outcome {
         Ok(None) => Ok(done(&address(&named.0, &named.1), "silenced")),
@@ -120,7 +120,7 @@ async fn form(
     wrong: Option<Value>,
 ) -> Outcome {
     let organization = [named.0.clone()];
-    let (_, active) = manage::active_alert(app, &session.caller, &organization, &named.1).await?;
+    let (_, active) = manage::active_alert(&app.alerts, &session.caller, &organization, &named.1).await?;
     let language = session.layout.language;
     let length = |minutes: i64| {
         let key = format!("length_{minutes}");

@@ -38,7 +38,7 @@ const fn state(silence: &ListedSilence) -> &'static str {
 /// `GET /console/alerts/silences`.
 pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
     let keys = values(&params, "system_key", Some);
-    let found = manage::silences(&app, &session.caller, &alerts::named(&params), keys).await?;
+    let found = manage::silences(&app.alerts, &session.caller, &alerts::named(&params), keys).await?;
     let mut all = found.silences;
     let states: Option<Vec<String>> = values(&params, "state", Some);
     all.retain(|f| states.as_ref().is_none_or(|asked| asked.iter().any(|word| word == state(&f.silence))));
@@ -84,7 +84,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
 
 async fn shown(app: &App, session: &Session, rows: Vec<FoundSilence>) -> Outcome<Vec<Value>> {
     let keys: Vec<_> = rows.iter().map(|f| (f.organization_id, f.system_key.clone())).collect();
-    let systems = manage::named_systems(app, &keys).await?;
+    let systems = manage::named_systems(&app.alerts, &keys).await?;
     let row = |(f, key): (FoundSilence, &(bailiwick_domain::OrgId, String))| {
         let system = systems.get(key);
         let mut row = facts(session, &f.silence);
@@ -133,7 +133,7 @@ pub(crate) async fn change(
     let change = || {
         Ok(SilenceChange { end_at: Some(moment(&form.text("end_at"))), comment: Some(form.text("comment")) })
     };
-    match manage::change_silence(&app, by, &place, &named.1, change).await {
+    match manage::change_silence(&app.alerts, by, &place, &named.1, change).await {
         Ok(id) => Ok(done(&format!("{HERE}/{}/{id}", named.0), "saved")),
         Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => {
@@ -154,7 +154,7 @@ pub(crate) async fn end(
     session.needs_one_of(SILENCING)?;
     let by = CallerContext { caller: &session.caller, ctx: &session.context };
     let place = SilenceScope::Organization(vec![named.0.clone()]);
-    manage::end_silence(&app, by, &place, &named.1).await?;
+    manage::end_silence(&app.alerts, by, &place, &named.1).await?;
     Ok(done(HERE, "unsilenced"))
 }
 
@@ -167,7 +167,7 @@ async fn render(
     session.needs(Permission::ReadSystems)?;
     let by = CallerContext { caller: &session.caller, ctx: &session.context };
     let place = SilenceScope::Organization(vec![named.0.clone()]);
-    let silence = manage::silence(app, by, &place, &named.1).await?;
+    let silence = manage::silence(&app.alerts, by, &place, &named.1).await?;
     let is_over = silence.status.state == SilenceState::Expired;
     let status = if sent.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let at = |at: bailiwick_alerting::Nanos| at.to_ts().rfc3339(0).chars().take(16).collect::<String>();

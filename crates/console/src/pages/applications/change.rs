@@ -57,7 +57,7 @@ fn notes_form(session: &Session, found: &ApplicationRecord, notes: &str, wrong: 
 pub(crate) async fn set_notes(State(app): State<App>, session: Session, which: Which, sent: Form) -> Outcome {
     let notes = sent.text("notes");
     let body = || Ok(Some(notes.clone()));
-    match applications::set_notes(&app, &session.caller, &session.context, named(&which), body).await {
+    match applications::set_notes(&app.fleet, &session.caller, &session.context, named(&which), body).await {
         Ok(changed) => Ok(done(&address(changed.id), "saved")),
         Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => {
@@ -102,7 +102,7 @@ pub(crate) async fn assign(State(app): State<App>, session: Session, which: Whic
         return assign_form(&app, &session, &found, &picked, None).await;
     }
     let body = || Ok(Some(picked.id.clone()));
-    match applications::assign(&app, &session.caller, &session.context, named(&which), body).await {
+    match applications::assign(&app.fleet, &session.caller, &session.context, named(&which), body).await {
         Ok(changed) => Ok(done(&address(changed.id), "assigned")),
         Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => {
@@ -116,7 +116,8 @@ pub(crate) async fn assign(State(app): State<App>, session: Session, which: Whic
 
 /// `POST /console/applications/{id}/unassign`.
 pub(crate) async fn unassign(State(app): State<App>, session: Session, which: Which) -> Outcome {
-    let changed = applications::unassign(&app, &session.caller, &session.context, named(&which)).await?;
+    let changed =
+        applications::unassign(&app.fleet, &session.caller, &session.context, named(&which)).await?;
     Ok(done(&address(changed.id), "unassigned"))
 }
 
@@ -141,6 +142,6 @@ pub(crate) async fn ask_delete(State(app): State<App>, session: Session, which: 
 
 /// `POST /console/applications/{id}/delete`.
 pub(crate) async fn delete(State(app): State<App>, session: Session, which: Which) -> Outcome {
-    applications::delete(&app, &session.caller, &session.context, named(&which)).await?;
+    applications::delete(&app.fleet, &session.caller, &session.context, named(&which)).await?;
     Ok(done("/console/applications", "application_deleted"))
 }

@@ -23,7 +23,7 @@ pub(super) async fn load(
     PathId(which): PathId<ApplicationRef>,
 ) -> Outcome<ApplicationRecord> {
     let which = which.unwrap_or(ApplicationRef::Nonsense);
-    let found = applications::get(app, &session.caller, which).await?;
+    let found = applications::get(&app.fleet, &session.caller, which).await?;
     decide(&session.caller, action, &found.target()).granted()?;
     Ok(found)
 }

@@ -30,9 +30,10 @@ const STATUSES: [&str; 3] = ["assigned", "unassigned", "error"];
 pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
     let language = session.layout.language;
     let params = params.filled();
-    let found = applications::list(&app, &session.caller, application_query(&params, PAGE_SIZE)).await?;
+    let found =
+        applications::list(&app.fleet, &session.caller, application_query(&params, PAGE_SIZE)).await?;
     let here = Address::of("/console/applications", uri.query());
-    let filters = filters(language, &applications::kinds(&app, &session.caller).await?, &here);
+    let filters = filters(language, &applications::kinds(&app.fleet, &session.caller).await?, &here);
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
     chips.extend(other_chips(&app, &session, &here).await?);
     let columns = [
@@ -114,7 +115,7 @@ fn versions(kinds: &[ModuleCount], here: &Address) -> Vec<(String, String)> {
 async fn other_chips(app: &App, session: &Session, here: &Address) -> Outcome<Vec<Chip>> {
     let mut chips = organization_chips(app, session, here, "column_assigned").await?;
     for id in here.values("system_id").take(MOST_CHIPS) {
-        let found = systems::load(app, &session.caller, id.parse().ok()).await.ok();
+        let found = systems::load(&app.fleet, &session.caller, id.parse().ok()).await.ok();
         chips.push(here.chip("system_id", "column_system", id, found.map(|found| found.system.name)));
     }
     Ok(chips)

@@ -18,7 +18,7 @@ const SHOWN: usize = 20;
 
 /// `GET /console/applications/summary`.
 pub(crate) async fn show(State(app): State<App>, session: Session) -> Outcome {
-    let kinds = applications::kinds(&app, &session.caller).await?;
+    let kinds = applications::kinds(&app.fleet, &session.caller).await?;
     let language = session.layout.language;
     let rows: Vec<_> = kinds.iter().map(|kind| row(language, kind)).collect();
     let values = json!({

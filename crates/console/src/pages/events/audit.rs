@@ -37,7 +37,7 @@ struct Change {
 
 /// `GET /console/timeline/audit`.
 pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
-    let found = audit::list(&app, &session.caller, audit_query(&params, PAGE_SIZE)).await?;
+    let found = audit::list(&app.directory, &session.caller, audit_query(&params, PAGE_SIZE)).await?;
     let here = Address::of("/console/timeline/audit", uri.query());
     let chip = |(key, text): (&'static str, &'static str)| -> Option<Chip> {
         let value = params.text(key)?;

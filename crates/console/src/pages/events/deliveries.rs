@@ -59,11 +59,12 @@ async fn one(
     params: &Params,
     result: Outcomes,
 ) -> Outcome {
-    let view = subscriptions::show(app, &session.caller, id).await?;
+    let view = subscriptions::show(&app.events, &session.caller, id).await?;
     let (layout, s) = (&session.layout, &view.subscription);
     let language = layout.language;
     let asked = params.many("status").into_iter().filter(|state| !state.is_empty()).collect();
-    let found = test_and_replay::deliveries(app, &session.caller, id, asked, params.page(PAGE_SIZE)).await?;
+    let found =
+        test_and_replay::deliveries(&app.events, &session.caller, id, asked, params.page(PAGE_SIZE)).await?;
     let here = Address::of(&address(s.id), query);
     let choice = |word: &str| {
         let label = texts::find(language, &format!("delivery_{word}")).unwrap_or(word);
@@ -102,7 +103,7 @@ async fn head(app: &App, session: &Session, view: &View) -> Outcome<Value> {
         "name": s.name,
         "url": view.url,
         "state": state(view),
-        "organization": name_within(app, &session.caller, s.path.id).await?,
+        "organization": name_within(&app.directory, &session.caller, s.path.id).await?,
         "types": s.types,
         "pending": view.counts.pending,
         "dead": view.counts.dead,
@@ -143,7 +144,7 @@ fn tested(tested: &Tested) -> Value {
 
 /// `POST …/test`.
 pub(crate) async fn test(State(app): State<App>, session: Session, PathId(id): PathId<Uuid>) -> Outcome {
-    let tested = test_and_replay::test(&app, &session.caller, &session.context, id).await?;
+    let tested = test_and_replay::test(&app.events, &session.caller, &session.context, id).await?;
     let result = Outcomes { tested: Some(tested), ..Outcomes::default() };
     one(&app, &session, id, None, &Params::default(), result).await
 }
@@ -161,7 +162,8 @@ pub(crate) async fn replay(
         let since = event.is_none().then(|| moment(&since));
         Ok(Replay { event_id: event, since })
     };
-    let result = match test_and_replay::replay(&app, &session.caller, &session.context, id, body).await {
+    let result = match test_and_replay::replay(&app.events, &session.caller, &session.context, id, body).await
+    {
         Ok(count) => Outcomes { replayed: Some(count), ..Outcomes::default() },
         Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => Outcomes { since, wrong: Some(wrong), ..Outcomes::default() },

@@ -25,7 +25,8 @@ pub(crate) async fn open(State(app): State<App>, session: Session, headers: Head
     let cookie = cookie.ok_or_else(|| Error::unauthenticated("the session is over"))?;
     let last = headers.get("last-event-id").and_then(|last| last.to_str().ok());
     let last = last.filter(|last| !last.is_empty()).map(str::to_owned);
-    let opened = stream::open(&app, &session.caller, authenticate(&app, cookie), Vec::new(), last).await?;
+    let opened =
+        stream::open(&app.events, &session.caller, authenticate(&app, cookie), Vec::new(), last).await?;
     let told = streams::unfold(opened, |mut opened| async move {
         let next = opened.next().await?;
         Some((Ok::<_, Infallible>(Bytes::from(written(next))), opened))
@@ -44,7 +45,7 @@ fn authenticate(app: &App, cookie: String) -> stream::Authenticate {
     let shared = Arc::new((app.clone(), cookie));
     Box::new(move || {
         let shared = shared.clone();
-        Box::pin(async move { console::present(&shared.0, &shared.1).await })
+        Box::pin(async move { console::present(&shared.0.identity, &shared.1).await })
     })
 }
 

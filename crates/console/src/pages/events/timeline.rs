@@ -42,7 +42,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
         after: None,
         direction: SortDirection::Desc,
     };
-    let found = events::list(&app, &session.caller, query).await?.page;
+    let found = events::list(&app.events, &session.caller, query).await?.page;
     let here = Address::of("/console/timeline", uri.query());
     let filters: Vec<Filter> = [topics(&session, &here)].into_iter().filter(Filter::has_choices).collect();
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();

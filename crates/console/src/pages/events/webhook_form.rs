@@ -94,7 +94,7 @@ pub(crate) async fn create(State(app): State<App>, session: Session, sent: Form)
             organization_id: Some(fields.organization.id.clone()),
         })
     };
-    match subscriptions::create(&app, &session.caller, &session.context, input).await {
+    match subscriptions::create(&app.events, &session.caller, &session.context, input).await {
         Ok(made) => Ok(secret(&session, &made, true)),
         Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => form(&app, &session, None, &fields, Some(wrong)).await,
@@ -105,8 +105,8 @@ pub(crate) async fn create(State(app): State<App>, session: Session, sent: Form)
 
 /// `GET …/edit`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<Uuid>) -> Outcome {
-    subscriptions::load(&app, &session.caller, Action::Update, id).await?;
-    let found = subscriptions::show(&app, &session.caller, id).await?;
+    subscriptions::load(&app.events, &session.caller, Action::Update, id).await?;
+    let found = subscriptions::show(&app.events, &session.caller, id).await?;
     let s = &found.subscription;
     let fields = Fields { name: s.name.clone(), url: found.url.clone(), ..Fields::default() };
     form(&app, &session, Some((s.id, &s.name)), &fields.with_types(&s.types), None).await
@@ -128,11 +128,12 @@ pub(crate) async fn update(
             ..Input::default()
         })
     };
-    match subscriptions::update(&app, &session.caller, &session.context, id, input).await {
+    match subscriptions::update(&app.events, &session.caller, &session.context, id, input).await {
         Ok(changed) => Ok(done(&address(changed.subscription.id), "saved")),
         Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => {
-                let (_, found) = subscriptions::load(&app, &session.caller, Action::Update, id).await?;
+                let (_, found) =
+                    subscriptions::load(&app.events, &session.caller, Action::Update, id).await?;
                 form(&app, &session, Some((found.id, &found.name)), &fields, Some(wrong)).await
             }
             None => Err(error.into()),

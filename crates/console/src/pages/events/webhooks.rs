@@ -45,9 +45,9 @@ pub(crate) async fn list(State(app): State<App>, session: Session, uri: Uri, par
     if !session.caller.holds(Permission::ReadAlerts) {
         return Err(Error::insufficient_permissions().into());
     }
-    let found = subscriptions::list(&app, &session.caller, params.page(PAGE_SIZE)).await?;
+    let found = subscriptions::list(&app.events, &session.caller, params.page(PAGE_SIZE)).await?;
     let homes: Vec<OrgId> = found.rows.iter().map(|view| view.subscription.path.id).collect();
-    let names = names_within(&app, &session.caller, &homes).await?;
+    let names = names_within(&app.directory, &session.caller, &homes).await?;
     let layout = &session.layout;
     let row = |view: &View| -> Value {
         let s = &view.subscription;
@@ -84,7 +84,7 @@ pub(super) fn crumbs(session: &Session, last: Option<(Uuid, &str)>) -> Vec<Crumb
 
 async fn set_enabled(app: &App, session: &Session, id: Option<Uuid>, enabled: bool) -> Outcome {
     let input = || Ok(Input { enabled: Some(enabled), ..Input::default() });
-    let changed = subscriptions::update(app, &session.caller, &session.context, id, input).await?;
+    let changed = subscriptions::update(&app.events, &session.caller, &session.context, id, input).await?;
     let note = if enabled { "webhook_resumed" } else { "webhook_paused" };
     Ok(done(&address(changed.subscription.id), note))
 }
@@ -100,7 +100,7 @@ pub(crate) async fn resume(State(app): State<App>, session: Session, PathId(id):
 }
 
 async fn ask(app: &App, session: &Session, id: Option<Uuid>, action: Action, word: &str) -> Outcome {
-    let (_, found) = subscriptions::load(app, &session.caller, action, id).await?;
+    let (_, found) = subscriptions::load(&app.events, &session.caller, action, id).await?;
     let here = address(found.id);
     Question {
         word,
@@ -128,7 +128,7 @@ pub(crate) async fn ask_rotate(
 
 /// `POST …/rotate`.
 pub(crate) async fn rotate(State(app): State<App>, session: Session, PathId(id): PathId<Uuid>) -> Outcome {
-    let rotated = subscriptions::rotate(&app, &session.caller, &session.context, id).await?;
+    let rotated = subscriptions::rotate(&app.events, &session.caller, &session.context, id).await?;
     Ok(secret(&session, &rotated, false))
 }
 
@@ -155,6 +155,6 @@ pub(crate) async fn ask_delete(
 
 /// `POST …/delete`.
 pub(crate) async fn delete(State(app): State<App>, session: Session, PathId(id): PathId<Uuid>) -> Outcome {
-    subscriptions::remove(&app, &session.caller, &session.context, id).await?;
+    subscriptions::remove(&app.events, &session.caller, &session.context, id).await?;
     Ok(done(ALL, "webhook_deleted"))
 }

@@ -52,7 +52,7 @@ pub(super) async fn show(app: App, session: Session, kind: ImportKind, import: I
         return Html(format!("{first}{result}{end}")).into_response();
     }
     let (parts, rest) = mpsc::channel(WAITING);
-    let (tasks, end) = (running.app.tasks.clone(), end.to_owned());
+    let (tasks, end) = (running.app.platform.tasks.clone(), end.to_owned());
     let run = async move {
         if let Some(result) = running.import(import, Some(&parts)).await {
             // Sending fails after the person has left the page. They do not see the result then.
@@ -79,7 +79,9 @@ impl Running {
     async fn import(&self, mut import: Import, parts: Option<&Sender<Bytes>>) -> Option<String> {
         let mut outcomes = Vec::with_capacity(self.total);
         let mut told = Instant::now();
-        while let Some(outcome) = import.next(&self.app, &self.session.caller, &self.session.context).await {
+        while let Some(outcome) =
+            import.next(&self.app.directory, &self.session.caller, &self.session.context).await
+        {
             outcomes.push(outcome);
             let Some(parts) = parts else { continue };
             if parts.is_closed() {

@@ -42,7 +42,7 @@ impl Edited {
         };
         let name = match id {
             Some(id) if id == own.id => Some(own.name.clone()),
-            Some(id) => name_within(app, &session.caller, id).await?,
+            Some(id) => name_within(&app.directory, &session.caller, id).await?,
             None => None,
         };
         let refused = || Error::forbidden("access denied: organization not in your hierarchy");
@@ -72,7 +72,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, params: Param
 /// The layer as the person may see it, and its state for the field `seen`. A secret that they may not see is kept when
 /// its hidden form is sent back.
 async fn stored(app: &App, session: &Session, edited: &Edited) -> Outcome<(Value, String)> {
-    let shown = config::get(app, &session.caller, Some(&edited.id.to_string())).await?;
+    let shown = config::get(&app.alerts, &session.caller, Some(&edited.id.to_string())).await?;
     let mut layer = serde_json::to_value(&shown.layer).map_err(Error::internal)?;
     // Below the owner "off" is stored as no opinion. A channel that is off although it has recipients stays off.
     for kind in RecipientKind::ALL.iter().filter(|_| !edited.is_owner) {
@@ -81,7 +81,7 @@ async fn stored(app: &App, session: &Session, edited: &Edited) -> Outcome<(Value
             layer["enabled"][kind.as_str()] = json!(false);
         }
     }
-    Ok((layer, shown.version.tag(app, b"")))
+    Ok((layer, shown.version.tag(&app.platform, b"")))
 }
 
 /// `POST /console/notifications/edit`.
@@ -98,7 +98,8 @@ pub(crate) async fn save(State(app): State<App>, session: Session, form: Form) -
     let (body, prefix) = replaced(layer, &channels, edited.system.as_deref());
     let (sent, id) = (body.to_string(), edited.id.to_string());
     let context = form.conditional(&session.context);
-    let error = match config::set(&app, &session.caller, &context, Some(&id), || Ok(sent.into())).await {
+    let error = match config::set(&app.alerts, &session.caller, &context, Some(&id), || Ok(sent.into())).await
+    {
         Ok(saved) => return Ok(after(&session, &edited, &saved)),
         Err(error) => error,
     };
@@ -148,7 +149,7 @@ pub(crate) async fn switch_on(State(app): State<App>, session: Session, form: Fo
     channels["enabled"][kind.as_str()] = json!(true);
     let (body, id) = (layer.to_string(), edited.id.to_string());
     let context = conditional_on(&session.context, &seen);
-    let saved = config::set(&app, &session.caller, &context, Some(&id), || Ok(body.into())).await?;
+    let saved = config::set(&app.alerts, &session.caller, &context, Some(&id), || Ok(body.into())).await?;
     Ok(after(&session, &edited, &saved))
 }
 
@@ -234,7 +235,7 @@ pub(crate) async fn remove(State(app): State<App>, session: Session, params: Par
         Some(seen) => conditional_on(&session.context, seen),
         None => session.context.clone(),
     };
-    match config::remove(&app, &session.caller, &context, Some(&id)).await {
+    match config::remove(&app.alerts, &session.caller, &context, Some(&id)).await {
         Err(error) if is_outdated(&error) => {
             let (_, seen) = stored(&app, &session, &edited).await?;
             return question(&session, &edited, &seen, true);

@@ -31,7 +31,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, params: Param
 pub(crate) async fn test(State(app): State<App>, session: Session, form: Form) -> Outcome {
     session.needs(Permission::ManageAlerts)?;
     let order = || Ok(TestOrder { channel: form.text("channel"), recipient: form.text("recipient") });
-    match notify::send_test(&app, &session.caller, &session.context, order).await {
+    match notify::send_test(&app.alerts, &session.caller, &session.context, order).await {
         Ok(outcome) => render(&app, &session, None, None, Some(outcome)).await,
         // The recipient has been taken out meanwhile.
         Err(error) if problems(session.layout.language, &error).is_some() => {
@@ -56,16 +56,16 @@ async fn render(
     let own_id = own.id.to_string();
     let id = named.filter(|_| !is_customer).unwrap_or(&own_id).to_owned();
     // The refusal comes first: of a foreign organization not even the name is read.
-    let layer = config::get(app, caller, Some(&id)).await?;
+    let layer = config::get(&app.alerts, caller, Some(&id)).await?;
     let is_own = id == own_id;
     let name = match id.parse::<OrgId>() {
         Ok(_) if is_own => Some(own.name.clone()),
-        Ok(id) => name_within(app, caller, id).await?,
+        Ok(id) => name_within(&app.directory, caller, id).await?,
         Err(_) => None,
     };
     let may_manage = caller.holds(Permission::ManageAlerts);
     let view = match caller.holds(Permission::ConfigAlerts) {
-        true => Some(config::view(app, caller, Some(&id)).await?),
+        true => Some(config::view(&app.alerts, caller, Some(&id)).await?),
         false => None,
     };
     let offered = match find.filter(|_| !is_customer) {
@@ -107,7 +107,7 @@ fn pair(key: &str, value: &str) -> String {
 
 /// Organizations whose layers the person may look at.
 async fn offered(app: &App, session: &Session, find: &str) -> Outcome<Value> {
-    let found = organizations::find(app, &session.caller, find, OFFERED).await?;
+    let found = organizations::find(&app.directory, &session.caller, find, OFFERED).await?;
     let row = |id: String, name: &str| json!({"name": name, "href": of("", &id)});
     let rows: Vec<Value> = found.rows.iter().map(|org| row(org.id.to_string(), &org.name)).collect();
     Ok(json!({"rows": rows, "more": found.total.saturating_sub(OFFERED)}))

@@ -38,7 +38,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, params: Param
     for (key, value) in more.lines().filter_map(|line| line.split_once('=')) {
         labels.insert(key.trim(), value.trim());
     }
-    let found = config::explain_to(&app, &session.caller, Some(organization), labels).await?;
+    let found = config::explain_to(&app.alerts, &session.caller, Some(organization), labels).await?;
     let severities: Vec<&str> = Severity::ALL.iter().map(|s| s.as_str()).collect();
     let counts_as = found.severity.as_str();
     let values = json!({

@@ -65,7 +65,7 @@ pub(crate) async fn create(State(app): State<App>, session: Session, sent: Form)
         return form(&app, &session, About::New(family), &fields, None).await;
     }
     let body = || Ok(fields.body(None));
-    match organizations::create(&app, &session.caller, &session.context, family, body).await {
+    match organizations::create(&app.directory, &session.caller, &session.context, family, body).await {
         Ok(created) => Ok(done(&address(created.id), "organization_create")),
         Err(error) => match wrong(&session, &error) {
             Some(wrong) => form(&app, &session, About::New(family), &fields, Some(wrong)).await,
@@ -76,7 +76,7 @@ pub(crate) async fn create(State(app): State<App>, session: Session, sent: Form)
 
 /// `GET /console/organizations/{id}/edit`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<OrgId>) -> Outcome {
-    let found = organizations::find_for(&app, &session.caller, Action::Update, id).await?;
+    let found = organizations::find_for(&app.directory, &session.caller, Action::Update, id).await?;
     let fields = Fields::stored(&found.organization);
     form(&app, &session, About::Present(&found), &fields, None).await
 }
@@ -88,11 +88,11 @@ pub(crate) async fn update(
     PathId(id): PathId<OrgId>,
     sent: Form,
 ) -> Outcome {
-    let found = organizations::find_for(&app, &session.caller, Action::Update, id).await?;
+    let found = organizations::find_for(&app.directory, &session.caller, Action::Update, id).await?;
     let (fields, family) = (Fields::of(&sent), found.organization.org_type);
     let body = || Ok(fields.body(Some(&found.organization)));
     let context = sent.conditional(&session.context);
-    match organizations::update(&app, &session.caller, &context, family, id, body).await {
+    match organizations::update(&app.directory, &session.caller, &context, family, id, body).await {
         Ok(organization) => Ok(done(&address(organization.id), "saved")),
         Err(error) => match wrong(&session, &error) {
             Some(wrong) => form(&app, &session, About::Present(&found), &fields, Some(wrong)).await,
@@ -202,7 +202,7 @@ async fn form(
     };
     let seen = match about {
         About::New(_) => None,
-        About::Present(found) => Some(seen(app, &found.organization)?),
+        About::Present(found) => Some(seen(&app.platform, &found.organization)?),
     };
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut data = fields.data.clone();

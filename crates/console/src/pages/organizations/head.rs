@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 /// The organization, if the person may read it.
 pub(crate) async fn load(app: &App, session: &Session, id: Option<OrgId>) -> Outcome<LocatedOrganization> {
-    Ok(organizations::find_for(app, &session.caller, Action::Read, id).await?)
+    Ok(organizations::find_for(&app.directory, &session.caller, Action::Read, id).await?)
 }
 
 /// The head of a tab; `tab`: its word.
@@ -29,7 +29,7 @@ pub(crate) async fn head(
     let (layout, organization, caller) = (&session.layout, &found.organization, &session.caller);
     let mark = organization.suspended;
     let from = match mark.by {
-        Some(id) => name_within(app, caller, id).await?,
+        Some(id) => name_within(&app.directory, caller, id).await?,
         None => None,
     };
     Ok(json!({
@@ -54,7 +54,7 @@ pub(crate) async fn head(
 /// The way to the organization through the tree.
 pub(super) async fn crumbs(app: &App, session: &Session, found: &LocatedOrganization) -> Outcome<Vec<Crumb>> {
     let title = texts::find(session.layout.language, "nav_organizations").unwrap_or_default();
-    let above = organizations::above(app, &session.caller, &found.place).await?;
+    let above = organizations::above(&app.directory, &session.caller, &found.place).await?;
     let above = above
         .into_iter()
         .map(|above| Crumb { href: readable_address(&session.caller, &above), text: above.name });

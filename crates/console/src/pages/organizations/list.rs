@@ -38,7 +38,7 @@ pub(crate) async fn show(
 ) -> Outcome {
     let params = params.filled();
     let query = organization_query(&params, family, PAGE_SIZE);
-    let found = organizations::page(&app, &session.caller, family, &query).await?;
+    let found = organizations::page(&app.directory, &session.caller, family, &query).await?;
     let here = Address::of(&list_address(family), uri.query());
     let states = STATES.map(|word| choice(session.layout.language, word));
     let states = Filter::of("status", "filter_status", states, &here);
@@ -77,7 +77,7 @@ pub(crate) async fn export(
 ) -> Outcome {
     let query = organization_query(&params, family, PAGE_SIZE);
     let asked = asked(&params, organizations::filters(family));
-    Ok(download(exports::organizations(&app, &session.caller, family, query, asked).await?)?)
+    Ok(download(exports::organizations(&app.directory, &session.caller, family, query, asked).await?)?)
 }
 
 fn columns(family: OrgType, here: &Address) -> Vec<Column> {

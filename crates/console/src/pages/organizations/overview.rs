@@ -19,7 +19,8 @@ pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): P
     let found = head::load(&app, &session, id).await?;
     let (layout, organization) = (&session.layout, &found.organization);
     let when = |at| When::of(layout.language, layout.now, at);
-    let mut stats = organizations::numbers(&app, organization.org_type, vec![organization.id]).await?;
+    let mut stats =
+        organizations::numbers(&app.directory, organization.org_type, vec![organization.id]).await?;
     let stats = stats.remove(&organization.id).unwrap_or_default();
     let creator = organization.created_by.as_ref().map(|creator| {
         json!({
@@ -50,13 +51,13 @@ pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): P
 /// The organization directly above, if the person may see it, with its address if the person may read it.
 async fn parent(app: &App, session: &Session, found: &LocatedOrganization) -> Outcome<Option<Value>> {
     let Some(id) = found.organization.parent_id else { return Ok(None) };
-    let above = organizations::above(app, &session.caller, &found.place).await?;
+    let above = organizations::above(&app.directory, &session.caller, &found.place).await?;
     if let Some(above) = above.iter().find(|above| above.id == id) {
         let href = readable_address(&session.caller, above);
         return Ok(Some(json!({"name": above.name, "href": href})));
     }
     // The owner organization has no page.
-    let name = name_within(app, &session.caller, id).await?;
+    let name = name_within(&app.directory, &session.caller, id).await?;
     Ok(name.map(|name| json!({"name": name, "href": null})))
 }
 

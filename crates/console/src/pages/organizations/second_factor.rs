@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 /// Where the page of an organization is; none where there are no second factors or the person may not read of them.
 pub(super) fn page_of(app: &App, caller: &Caller, id: OrgId) -> Option<String> {
-    let is_there = factors::is_on(app) && caller.holds(Permission::ReadUsers);
+    let is_there = factors::is_on(&app.identity) && caller.holds(Permission::ReadUsers);
     is_there.then(|| format!("{}/second-factor", address(id)))
 }
 
@@ -44,7 +44,7 @@ pub(super) async fn line(
     org_type: OrgType,
 ) -> Outcome<Option<Value>> {
     let Some(href) = page_of(app, &session.caller, id) else { return Ok(None) };
-    let policy = organizations::second_factor_policy(app, &session.caller, Some(id)).await?;
+    let policy = organizations::second_factor_policy(&app.directory, &session.caller, Some(id)).await?;
     let may_change = policy.may_change && session.caller.holds(Permission::ManageUsers);
     let state = state(app, org_type, &policy);
     Ok(Some(json!({"href": href, "state": state, "may_change": may_change})))
@@ -69,7 +69,7 @@ async fn place(app: &App, session: &Session, id: Option<OrgId>) -> Outcome<(OrgT
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<OrgId>) -> Outcome {
     session.needs(Permission::ReadUsers)?;
     let (org_type, name, crumbs) = place(&app, &session, id).await?;
-    let policy = organizations::second_factor_policy(&app, &session.caller, id).await?;
+    let policy = organizations::second_factor_policy(&app.directory, &session.caller, id).await?;
     let layout = &session.layout;
     let level = |own: OrgType| super::kind(layout.language, own);
     let values = json!({
@@ -96,7 +96,7 @@ pub(crate) async fn change(
     session.needs(Permission::ManageUsers)?;
     let wanted = sent.text("required") == "true";
     let (caller, context) = (&session.caller, &session.context);
-    organizations::require_second_factor(&app, caller, context, id, || Ok(Some(wanted))).await?;
+    organizations::require_second_factor(&app.directory, caller, context, id, || Ok(Some(wanted))).await?;
     let word = if wanted { "second_factor_required" } else { "second_factor_taken_back" };
     let to = id.map(|id| format!("{}/second-factor", address(id))).unwrap_or_default();
     Ok(done(&to, word))

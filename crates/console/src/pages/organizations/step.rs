@@ -26,7 +26,8 @@ pub(crate) async fn ask(
     session: Session,
     Path((id, word)): Path<(String, String)>,
 ) -> Outcome {
-    let found = organizations::find_for(&app, &session.caller, action(&word)?, id.parse().ok()).await?;
+    let found =
+        organizations::find_for(&app.directory, &session.caller, action(&word)?, id.parse().ok()).await?;
     question(&app, &session, &found, &word, false).await
 }
 
@@ -77,16 +78,18 @@ async fn details(
     let (id, family) = (found.organization.id, found.organization.org_type);
     let numbers = match word {
         "destroy" => {
-            let goes = organizations::extent(app, &session.caller, Action::Destroy, Some(id)).await?;
+            let goes =
+                organizations::extent(&app.directory, &session.caller, Action::Destroy, Some(id)).await?;
             [goes.organizations, goes.users, goes.systems, goes.applications]
         }
         "restore" => return Ok(Vec::new()),
         _ => {
-            let mut stats = organizations::numbers(app, family, vec![id]).await?;
+            let mut stats = organizations::numbers(&app.directory, family, vec![id]).await?;
             let stats = stats.remove(&id).unwrap_or_default();
             let below = stats.resellers + stats.customers;
             // The applications of its systems go with the systems, whichever organization they are assigned to.
-            let goes = organizations::extent(app, &session.caller, action(word)?, Some(id)).await?;
+            let goes =
+                organizations::extent(&app.directory, &session.caller, action(word)?, Some(id)).await?;
             [below, stats.subtree.users, stats.subtree.systems, goes.applications]
         }
     };
@@ -106,7 +109,7 @@ pub(crate) async fn take(
     form: Form,
 ) -> Outcome {
     let wanted = action(&word)?;
-    let found = organizations::find_for(&app, &session.caller, wanted, id.parse().ok()).await?;
+    let found = organizations::find_for(&app.directory, &session.caller, wanted, id.parse().ok()).await?;
     let organization = &found.organization;
     if wanted == Action::Destroy && form.text("name") != organization.details.name {
         return question(&app, &session, &found, &word, true).await;
@@ -132,17 +135,17 @@ async fn take_step(
     let (caller, context, family) = (&session.caller, &session.context, found.organization.org_type);
     let to = match wanted {
         Action::Promote => {
-            organizations::promote(app, caller, context, Some(id)).await?;
+            organizations::promote(&app.directory, caller, context, Some(id)).await?;
             return Ok(());
         }
         Action::Destroy => {
-            return Ok(organizations::destroy(app, caller, context, family, Some(id)).await?);
+            return Ok(organizations::destroy(&app.directory, caller, context, family, Some(id)).await?);
         }
         Action::Suspend => Move::Suspend,
         Action::Reactivate => Move::Reactivate,
         Action::Delete => Move::Delete,
         _ => Move::Restore,
     };
-    organizations::change_state(app, caller, context, family, Some(id), to).await?;
+    organizations::change_state(&app.directory, caller, context, family, Some(id), to).await?;
     Ok(())
 }

@@ -48,7 +48,7 @@ pub(crate) async fn users(
             ..FilterValues::default()
         },
     };
-    let listed = users::page(&app, &session.caller, query).await?;
+    let listed = users::page(&app.directory, &session.caller, query).await?;
     let layout = &session.layout;
     let has_page = layout.has_area("users");
     let row = |view: &UserView| {
@@ -92,7 +92,7 @@ pub(crate) async fn systems(
         order: Some((SystemOrder::Name, SortDirection::Asc)),
         page: params.page(PAGE_SIZE),
     };
-    let listed = fleet::list(&app, &session.caller, query).await?;
+    let listed = fleet::list(&app.fleet, &session.caller, query).await?;
     let layout = &session.layout;
     let row = |system: &System| {
         json!({
@@ -137,7 +137,7 @@ pub(crate) async fn applications(
         order: Some((ApplicationOrder::DisplayName, SortDirection::Asc)),
         page: params.page(PAGE_SIZE),
     };
-    let listed = found_applications::list(&app, &session.caller, query).await?;
+    let listed = found_applications::list(&app.fleet, &session.caller, query).await?;
     let layout = &session.layout;
     let has_page = layout.has_area("applications");
     let row = |application: &ApplicationRecord| {

@@ -27,7 +27,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, params: Param
     if search.is_empty() {
         let open: Vec<OrgId> =
             params.many("open").iter().filter_map(|id| id.parse().ok()).take(organizations::OPEN).collect();
-        let branch = organizations::tree(&app, caller, &open).await?;
+        let branch = organizations::tree(&app.directory, caller, &open).await?;
         values["root"] = root(&session, &branch, &open);
     } else {
         values["found"] = found(&app, &session, search).await?;
@@ -102,7 +102,7 @@ fn toggled(id: OrgId, open: &[OrgId]) -> String {
 /// The matches of a search, of the families that the person may read.
 async fn found(app: &App, session: &Session, search: &str) -> Outcome<Value> {
     let families = organizations::readable(&session.caller);
-    let found = organizations::find(app, &session.caller, search, FOUND).await?;
+    let found = organizations::find(&app.directory, &session.caller, search, FOUND).await?;
     let own = session.caller.org().map(|own| own.id);
     let rows: Vec<Value> = found
         .rows

@@ -22,7 +22,7 @@ pub(crate) async fn reachability(
     PathId(id): PathId<SystemId>,
 ) -> Outcome {
     let found = head::load(&app, &session, id).await?;
-    let reached = systems::reachability(&app, &session.caller, id).await?;
+    let reached = systems::reachability(&app.fleet, &session.caller, id).await?;
     tab(&app, &session, &found, Some(reached)).await
 }
 
@@ -49,7 +49,8 @@ pub(crate) async fn regenerate(
     form: Form,
 ) -> Outcome {
     let force = || Ok(form.has("force"));
-    let renewed = systems::regenerate_secret(&app, &session.caller, &session.context, id, force).await?;
+    let renewed =
+        systems::regenerate_secret(&app.fleet, &session.caller, &session.context, id, force).await?;
     Ok(secret(&app, &session, &renewed, false))
 }
 

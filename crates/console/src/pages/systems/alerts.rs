@@ -33,7 +33,7 @@ pub(crate) async fn show(
         page: params.page(PAGE_SIZE),
         with_receivers: false,
     };
-    let listed = manage::active_of_system(&app, &session.caller, id, query).await?;
+    let listed = manage::active_of_system(&app.alerts, &session.caller, id, query).await?;
     let here = Address::of(&format!("{}/alerts", address(found.system.id)), uri.query());
     let values = json!({
         "head": head::head(&app, &session, &found, "alerts").await?,

@@ -35,7 +35,7 @@ pub(crate) async fn show(
         order: Some((ApplicationOrder::DisplayName, SortDirection::Asc)),
         page: params.page(PAGE_SIZE),
     };
-    let listed = applications::list(&app, &session.caller, query).await?;
+    let listed = applications::list(&app.fleet, &session.caller, query).await?;
     let here = Address::of(&format!("{}/applications", address(found.system.id)), uri.query());
     let row = |application: &ApplicationRecord| -> Value {
         json!({

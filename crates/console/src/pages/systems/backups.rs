@@ -36,7 +36,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): P
             "at": When::of(layout.language, layout.now, backup.uploaded_at),
         })
     };
-    let rows: Vec<_> = backups::list(&app, &session.caller, id).await?.into_iter().map(row).collect();
+    let rows: Vec<_> = backups::list(&app.fleet, &session.caller, id).await?.into_iter().map(row).collect();
     let values = json!({
         "head": head::head(&app, &session, &found, "backups").await?,
         "rows": rows,
@@ -51,7 +51,7 @@ pub(crate) async fn download(
     session: Session,
     Path((id, backup)): Path<(String, String)>,
 ) -> Outcome {
-    let link = backups::link(&app, &session.caller, id.parse().ok(), &backup).await?;
+    let link = backups::link(&app.fleet, &session.caller, id.parse().ok(), &backup).await?;
     let location = HeaderValue::from_str(&link.url).map_err(Error::internal)?;
     Ok((StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response())
 }
@@ -65,7 +65,7 @@ pub(crate) async fn ask(
     let id: Option<SystemId> = id.parse().ok();
     let found = head::load(&app, &session, id).await?;
     decide(&session.caller, Action::Update, &found.target()).granted()?;
-    let all = backups::list(&app, &session.caller, id).await?;
+    let all = backups::list(&app.fleet, &session.caller, id).await?;
     let backup =
         all.into_iter().find(|known| known.id == backup).ok_or(Error::NotFound(ObjectKind::Backup))?;
     let back = format!("{}/backups", address(found.system.id));
@@ -90,6 +90,7 @@ pub(crate) async fn delete(
     session: Session,
     Path((id, backup)): Path<(String, String)>,
 ) -> Outcome {
-    let system = backups::delete(&app, &session.caller, &session.context, (id.parse().ok(), &backup)).await?;
+    let system =
+        backups::delete(&app.fleet, &session.caller, &session.context, (id.parse().ok(), &backup)).await?;
     Ok(done(&format!("{}/backups", address(system)), "backup_deleted"))
 }

@@ -57,11 +57,11 @@ pub(crate) async fn show(
     let here = Address::of(&format!("{}/changes", address(found.system.id)), uri.query());
     let filter = diff_filter(&params);
     let (_, chosen) =
-        inventory::diffs(&app, &session.caller, path.system, &filter, params.page(PAGE_SIZE)).await?;
+        inventory::diffs(&app.fleet, &session.caller, path.system, &filter, params.page(PAGE_SIZE)).await?;
     let pager = Pager::of(&chosen, &here)?;
     let ids: Vec<i64> = chosen.rows.iter().map(|(id, _)| *id).collect();
-    let rows = inventory::diff_rows(&app, &ids).await?;
-    let summary = inventory::changes(&app, &session.caller, path.system).await?;
+    let rows = inventory::diff_rows(&app.fleet, &ids).await?;
+    let summary = inventory::changes(&app.fleet, &session.caller, path.system).await?;
     let filters = filters(session.layout.language, &here);
     let chips: Vec<_> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
     let counts = summary.as_ref().map(|summary| json!({"total": summary.total, "recent": summary.recent}));
@@ -162,7 +162,7 @@ impl<S: Send + Sync> FromRequestParts<S> for SystemPath {
 /// `GET /console/systems/{id}/documents/{record}`.
 pub(crate) async fn document(State(app): State<App>, session: Session, path: SystemPath) -> Outcome {
     let found = head::load(&app, &session, path.system).await?;
-    let (_, latest) = inventory::record(&app, &session.caller, path.system, &path.record).await?;
+    let (_, latest) = inventory::record(&app.fleet, &session.caller, path.system, &path.record).await?;
     let is_folded = latest.document.len() <= document::FOLDED_UP_TO;
     let value: Value =
         if is_folded { serde_json::from_str(&latest.document).unwrap_or_default() } else { Value::Null };

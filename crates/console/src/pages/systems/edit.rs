@@ -46,7 +46,7 @@ pub(crate) async fn create(State(app): State<App>, session: Session, sent: Form)
             ..NewSystem::default()
         })
     };
-    match systems::create(&app, &session.caller, &session.context, new).await {
+    match systems::create(&app.fleet, &session.caller, &session.context, new).await {
         Ok(created) => Ok(access::secret(&app, &session, &created, true)),
         Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => form(&app, &session, None, &fields, Some(wrong)).await,
@@ -98,7 +98,7 @@ pub(crate) async fn update(
         })
     };
     let context = sent.conditional(&session.context);
-    let error = match systems::update(&app, &session.caller, &context, id, change).await {
+    let error = match systems::update(&app.fleet, &session.caller, &context, id, change).await {
         Ok(system) => return Ok(done(&address(system.id), "saved")),
         Err(error) => error,
     };
@@ -146,7 +146,7 @@ async fn form(
     let offered = offered(app, session, ToHave::Anything, &fields.organization).await?;
     let seen = match &fields.seen {
         Some(seen) => Some(seen.clone()),
-        None => system.map(|system| seen(app, system)).transpose()?,
+        None => system.map(|system| seen(&app.platform, system)).transpose()?,
     };
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut data = fields.data.clone();

@@ -25,7 +25,7 @@ struct Step {
 
 /// The system, if the person may read it.
 pub(super) async fn load(app: &App, session: &Session, id: Option<SystemId>) -> Outcome<SystemRecord> {
-    Ok(systems::load(app, &session.caller, id).await?)
+    Ok(systems::load(&app.fleet, &session.caller, id).await?)
 }
 
 /// The head of a tab; `tab`: its word.
@@ -68,7 +68,7 @@ async fn origin(app: &App, caller: &Caller, mark: Mark) -> Outcome<Option<String
 }
 
 async fn visible_name(app: &App, caller: &Caller, id: OrgId) -> bailiwick_domain::Result<Option<String>> {
-    bailiwick_directory::organizations::name_within(app, caller, id).await
+    bailiwick_directory::organizations::name_within(&app.directory, caller, id).await
 }
 
 fn may(caller: &Caller, action: Action, target: &SystemTarget) -> bool {

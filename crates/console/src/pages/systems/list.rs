@@ -29,7 +29,7 @@ const STATUSES: [&str; 6] = ["active", "inactive", "unknown", "suspended", "no_i
 /// `GET /console/systems`.
 pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
     let params = params.filled();
-    let found = systems::list(&app, &session.caller, system_query(&params, PAGE_SIZE)).await?;
+    let found = systems::list(&app.fleet, &session.caller, system_query(&params, PAGE_SIZE)).await?;
     let here = Address::of("/console/systems", uri.query());
     let filters = filters(&app, &session, &here).await?;
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
@@ -63,7 +63,9 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
 /// `GET /console/systems/export`.
 pub(crate) async fn export(State(app): State<App>, session: Session, params: Params) -> Outcome {
     let query = system_query(&params, PAGE_SIZE);
-    Ok(download(systems::export(&app, &session.caller, query, asked(&params, systems::FILTERS)).await?)?)
+    Ok(download(
+        systems::export(&app.fleet, &session.caller, query, asked(&params, systems::FILTERS)).await?,
+    )?)
 }
 
 fn rows(session: &Session, found: Page<System>) -> Vec<Value> {
@@ -97,7 +99,7 @@ pub(super) fn product(language: Language, word: Option<&str>) -> String {
 
 async fn filters(app: &App, session: &Session, here: &Address) -> Outcome<[Filter; 4]> {
     let language = session.layout.language;
-    let mut products = systems::products(app, &session.caller).await?;
+    let mut products = systems::products(&app.fleet, &session.caller).await?;
     products.values_mut().for_each(|all| all.sort_by(|a, b| versions::compare(b, a)));
     let status = |word: &str| {
         let label = texts::find(language, &format!("status_{word}")).unwrap_or(word).to_owned();

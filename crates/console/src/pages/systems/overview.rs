@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// `GET /console/systems/{id}`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<SystemId>) -> Outcome {
     let found = head::load(&app, &session, id).await?;
-    let latest = inventory::latest(&app, &session.caller, id).await?;
+    let latest = inventory::latest(&app.fleet, &session.caller, id).await?;
     let (layout, system) = (&session.layout, &found.system);
     let when = |at| When::maybe(layout.language, layout.now, at);
     let document = latest.as_ref().map(|latest| {

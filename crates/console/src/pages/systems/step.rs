@@ -26,7 +26,7 @@ pub(crate) async fn ask(
     Path((id, word)): Path<(String, String)>,
 ) -> Outcome {
     let id: Option<SystemId> = id.parse().ok();
-    let found = systems::load_for(&app, &session.caller, action(&word)?, id).await?;
+    let found = systems::load_for(&app.fleet, &session.caller, action(&word)?, id).await?;
     question(&session, &found, &word, false)
 }
 
@@ -67,17 +67,17 @@ pub(crate) async fn take(
     let (caller, context) = (&session.caller, &session.context);
     let wanted = action(&word)?;
     if wanted == Action::Destroy {
-        let found = systems::load_for(&app, caller, wanted, id).await?;
+        let found = systems::load_for(&app.fleet, caller, wanted, id).await?;
         if form.text("name") != found.system.name {
             return question(&session, &found, &word, true);
         }
     }
     match wanted {
-        Action::Suspend => systems::suspend(&app, caller, context, id).await?,
-        Action::Reactivate => systems::reactivate(&app, caller, context, id).await?,
-        Action::Delete => systems::delete(&app, caller, context, id).await?,
-        Action::Restore => systems::restore(&app, caller, context, id).await?,
-        _ => systems::destroy(&app, caller, context, id).await?,
+        Action::Suspend => systems::suspend(&app.fleet, caller, context, id).await?,
+        Action::Reactivate => systems::reactivate(&app.fleet, caller, context, id).await?,
+        Action::Delete => systems::delete(&app.fleet, caller, context, id).await?,
+        Action::Restore => systems::restore(&app.fleet, caller, context, id).await?,
+        _ => systems::destroy(&app.fleet, caller, context, id).await?,
     }
     let is_gone = matches!(wanted, Action::Delete | Action::Destroy);
     let to = id.filter(|_| !is_gone).map_or_else(|| "/console/systems".to_owned(), address);

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 /// `GET /console/users/{id}/move`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<UserId>) -> Outcome {
-    let found = users::load_for(&app, &session.caller, Action::Update, id).await?;
+    let found = users::load_for(&app.directory, &session.caller, Action::Update, id).await?;
     let present = Picked::of(found.view.user.organization.id.to_string());
     form(&app, &session, &found, &present, None).await
 }
@@ -57,11 +57,11 @@ pub(crate) async fn relocate(
 ) -> Outcome {
     let picked = Picked::sent(&sent, "organization_id");
     if picked.is_search {
-        let found = users::load_for(&app, &session.caller, Action::Update, id).await?;
+        let found = users::load_for(&app.directory, &session.caller, Action::Update, id).await?;
         return form(&app, &session, &found, &picked, None).await;
     }
     let body = || Ok(UserBody { organization_id: Some(picked.id.clone()), ..UserBody::default() });
-    match users::update(&app, &session.caller, &session.context, id, body).await {
+    match users::update(&app.directory, &session.caller, &session.context, id, body).await {
         Ok(view) => Ok(done(&address(view.user.id), "user_move")),
         Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => {
@@ -85,7 +85,7 @@ pub(crate) async fn impersonate(
         return Err(Error::from(Refusal::AlreadyImpersonating).into());
     }
     gate(caller, Action::Impersonate, Resource::Users).map_err(Error::from)?;
-    impersonation::start(&app, caller, &session.context, || Ok(id)).await?;
-    console::go_on(&app, &session.browser).await?;
+    impersonation::start(&app.identity, caller, &session.context, || Ok(id)).await?;
+    console::go_on(&app.identity, &session.browser).await?;
     Ok(page::see_other("/console/"))
 }

@@ -51,7 +51,7 @@ pub(crate) async fn create(State(app): State<App>, session: Session, sent: Form)
             custom_data: Some(data_of(&fields.data)),
         })
     };
-    match users::create(&app, &session.caller, &session.context, body).await {
+    match users::create(&app.directory, &session.caller, &session.context, body).await {
         Ok(view) => Ok(done(&address(view.user.id), created(&app))),
         Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => form(&app, &session, None, &fields, Some(wrong)).await,
@@ -71,7 +71,7 @@ fn created(app: &App) -> &'static str {
 
 /// `GET /console/users/{id}/edit`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<UserId>) -> Outcome {
-    let found = users::load_for(&app, &session.caller, Action::Update, id).await?;
+    let found = users::load_for(&app.directory, &session.caller, Action::Update, id).await?;
     let fields = Fields::stored(&found);
     form(&app, &session, Some(&found), &fields, None).await
 }
@@ -83,14 +83,14 @@ pub(crate) async fn update(
     PathId(id): PathId<UserId>,
     sent: Form,
 ) -> Outcome {
-    let found = users::load_for(&app, &session.caller, Action::Update, id).await?;
+    let found = users::load_for(&app.directory, &session.caller, Action::Update, id).await?;
     let fields = Fields::of(&sent);
     let mut stored = Fields::stored(&found).roles;
     let mut chosen = fields.roles.clone();
     // Roles that the person may not give are not in the form and stay.
     let home = Some(found.view.user.organization.org_type);
     let offered: Vec<String> =
-        roles::grantable(&app, &session.caller, home).into_iter().map(|role| role.id).collect();
+        roles::grantable(&app.directory, &session.caller, home).into_iter().map(|role| role.id).collect();
     chosen.extend(stored.iter().filter(|role| !offered.contains(role)).cloned());
     stored.sort_unstable();
     chosen.sort_unstable();
@@ -107,7 +107,7 @@ pub(crate) async fn update(
         })
     };
     let context = sent.conditional(&session.context);
-    let error = match users::update(&app, &session.caller, &context, id, body).await {
+    let error = match users::update(&app.directory, &session.caller, &context, id, body).await {
         Ok(view) => return Ok(done(&address(view.user.id), "saved")),
         Err(error) => error,
     };
@@ -118,7 +118,7 @@ pub(crate) async fn update(
         None => return Err(error.into()),
     };
     // As it is now, so that saving again replaces the other change knowingly.
-    let found = users::load_for(&app, &session.caller, Action::Update, id).await?;
+    let found = users::load_for(&app.directory, &session.caller, Action::Update, id).await?;
     form(&app, &session, Some(&found), &fields, Some(wrong)).await
 }
 
@@ -202,14 +202,14 @@ async fn form(
     };
     let values = json!({
         "is_new": user.is_none(),
-        "seen": user.map(|user| seen(app, user)).transpose()?,
+        "seen": user.map(|user| seen(&app.platform, user)).transpose()?,
         "href": user.map(|user| address(user.id)),
         "crumbs": user.map(|user| head::crumbs(session, user)),
         "name": fields.name,
         "email": fields.email,
         "username": fields.username,
         "phone": fields.phone,
-        "roles": roles::grantable(app, &session.caller, home).into_iter().map(role).collect::<Vec<_>>(),
+        "roles": roles::grantable(&app.directory, &session.caller, home).into_iter().map(role).collect::<Vec<_>>(),
         "data": data,
         "offered": offered,
         "wrong": wrong.unwrap_or_else(|| json!({})),

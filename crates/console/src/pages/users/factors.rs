@@ -12,8 +12,8 @@ use bailiwick_web::PathId;
 
 /// `GET /console/users/{id}/second-factors`.
 pub(crate) async fn ask(State(app): State<App>, session: Session, PathId(id): PathId<UserId>) -> Outcome {
-    let found = users::load_for(&app, &session.caller, Action::SetPassword, id).await?;
-    if !factors::is_on(&app) {
+    let found = users::load_for(&app.directory, &session.caller, Action::SetPassword, id).await?;
+    if !factors::is_on(&app.identity) {
         return Err(Error::forbidden("second factors are not available").into());
     }
     let user = &found.view.user;
@@ -39,7 +39,7 @@ pub(crate) async fn remove(
     PathId(id): PathId<UserId>,
     _: Form,
 ) -> Outcome {
-    users::reset_second_factors(&app, &session.caller, &session.context, id).await?;
+    users::reset_second_factors(&app.directory, &session.caller, &session.context, id).await?;
     let to = id.map_or_else(|| "/console/users".to_owned(), address);
     Ok(done(&to, "user_second-factors"))
 }

@@ -29,7 +29,7 @@ struct Step {
 
 /// The user, if the person may read them.
 pub(super) async fn load(app: &App, session: &Session, id: Option<UserId>) -> Outcome<UserRecord> {
-    Ok(users::load_for(app, &session.caller, Action::Read, id).await?)
+    Ok(users::load_for(&app.directory, &session.caller, Action::Read, id).await?)
 }
 
 /// The word of the state, as filters and the interface name it.
@@ -66,7 +66,7 @@ pub(super) async fn head(app: &App, session: &Session, found: &UserRecord) -> Ou
         false => ("suspend", user.suspended),
     };
     let from = match mark.by {
-        Some(id) => name_within(app, caller, id).await?,
+        Some(id) => name_within(&app.directory, caller, id).await?,
         None => None,
     };
     Ok(json!({
@@ -95,11 +95,11 @@ fn may(caller: &Caller, action: Action, target: &UserTarget) -> bool {
 fn steps(app: &App, caller: &Caller, user: &User, target: &UserTarget) -> Vec<Step> {
     let Standing { suspended, deleted, .. } = target.standing;
     let is_own_mark = user.suspended.is_set() && user.suspended.by.is_none();
-    let has_passwords = passwords::check_mode(app).is_ok();
+    let has_passwords = passwords::check_mode(&app.identity).is_ok();
     let rows = [
         ("move", true, Action::Update, !deleted && user.organization.org_type != OrgType::Owner),
         ("password", true, Action::SetPassword, !deleted && has_passwords),
-        ("second-factors", true, Action::SetPassword, !deleted && factors::is_on(app)),
+        ("second-factors", true, Action::SetPassword, !deleted && factors::is_on(&app.identity)),
         ("suspend", false, Action::Suspend, !suspended && !deleted),
         ("reactivate", false, Action::Reactivate, is_own_mark && !deleted),
         ("restore", false, Action::Restore, deleted),

@@ -26,7 +26,7 @@ const STATES: [&str; 3] = ["enabled", "suspended", "deleted"];
 /// `GET /console/users`.
 pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
     let params = params.filled();
-    let found = users::page(&app, &session.caller, user_query(&params, PAGE_SIZE)).await?;
+    let found = users::page(&app.directory, &session.caller, user_query(&params, PAGE_SIZE)).await?;
     let here = Address::of("/console/users", uri.query());
     let filters = filters(&app, &session, &here).await?;
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
@@ -60,7 +60,9 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
 pub(crate) async fn export(State(app): State<App>, session: Session, params: Params) -> Outcome {
     let mut query = user_query(&params, PAGE_SIZE);
     query.direction = export_direction(&params);
-    Ok(download(exports::users(&app, &session.caller, query, asked(&params, users::FILTERS)).await?)?)
+    Ok(download(
+        exports::users(&app.directory, &session.caller, query, asked(&params, users::FILTERS)).await?,
+    )?)
 }
 
 fn row(session: &Session, view: &users::UserView) -> Value {
@@ -86,7 +88,7 @@ async fn filters(app: &App, session: &Session, here: &Address) -> Outcome<[Filte
         let label = texts::find(language, &format!("user_{word}")).unwrap_or(word).to_owned();
         (word.to_owned(), label)
     };
-    let roles = roles::filters(app, &session.caller).into_iter().map(|role| (role.id, role.name));
+    let roles = roles::filters(&app.directory, &session.caller).into_iter().map(|role| (role.id, role.name));
     Ok([
         Filter::of("status", "filter_status", STATES.map(state), here),
         Filter::of("role", "filter_role", roles, here),

@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 
 /// `GET /console/users/{id}/password`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<UserId>) -> Outcome {
-    let found = users::load_for(&app, &session.caller, Action::SetPassword, id).await?;
-    passwords::check_mode(&app)?;
+    let found = users::load_for(&app.directory, &session.caller, Action::SetPassword, id).await?;
+    passwords::check_mode(&app.identity)?;
     form(&session, &found, None)
 }
 
@@ -46,9 +46,9 @@ pub(crate) async fn set(
 ) -> Outcome {
     let chosen = sent.text("password");
     let is_made = chosen.is_empty();
-    let password = if is_made { generate_password(&*app.entropy) } else { chosen };
+    let password = if is_made { generate_password(&*app.platform.entropy) } else { chosen };
     let body = || Ok(Some(password.clone()));
-    match users::set_password(&app, &session.caller, &session.context, id, body).await {
+    match users::set_password(&app.directory, &session.caller, &session.context, id, body).await {
         Ok(()) => {}
         Err(error) => {
             return match problems(session.layout.language, &error) {

@@ -15,7 +15,9 @@ pub(crate) async fn upload(
     PathId(id): PathId<UserId>,
     sent: Upload,
 ) -> Outcome {
-    let stored = avatars::upload(&app, &session.caller, &session.context, Whose::Of(id), picture(sent)).await;
+    let stored =
+        avatars::upload(&app.directory, &session.caller, &session.context, Whose::Of(id), picture(sent))
+            .await;
     match (stored, id) {
         (Ok(_), Some(id)) => Ok(done(&address(id), "picture")),
         (Ok(_), None) => Ok(done("/console/users", "picture")),
@@ -36,6 +38,6 @@ pub(crate) async fn remove(
     PathId(id): PathId<UserId>,
     _: Form,
 ) -> Outcome {
-    avatars::remove(&app, &session.caller, &session.context, Whose::Of(id)).await?;
+    avatars::remove(&app.directory, &session.caller, &session.context, Whose::Of(id)).await?;
     Ok(done(&id.map_or_else(|| "/console/users".to_owned(), address), "picture_removed"))
 }

@@ -25,7 +25,7 @@ pub(crate) async fn ask(
     Path((id, word)): Path<(String, String)>,
 ) -> Outcome {
     let id: Option<UserId> = id.parse().ok();
-    let found = users::load_for(&app, &session.caller, action(&word)?, id).await?;
+    let found = users::load_for(&app.directory, &session.caller, action(&word)?, id).await?;
     question(&session, &found, &word, false)
 }
 
@@ -60,17 +60,17 @@ pub(crate) async fn take(
     let (caller, context) = (&session.caller, &session.context);
     let wanted = action(&word)?;
     if wanted == Action::Destroy {
-        let found = users::load_for(&app, caller, wanted, id).await?;
+        let found = users::load_for(&app.directory, caller, wanted, id).await?;
         if form.text("name") != found.view.user.name {
             return question(&session, &found, &word, true);
         }
     }
     match wanted {
-        Action::Suspend => users::suspend(&app, caller, context, id).await?,
-        Action::Reactivate => users::reactivate(&app, caller, context, id).await?,
-        Action::Delete => users::delete(&app, caller, context, id).await?,
-        Action::Restore => users::restore(&app, caller, context, id).await?,
-        _ => users::destroy(&app, caller, context, id).await?,
+        Action::Suspend => users::suspend(&app.directory, caller, context, id).await?,
+        Action::Reactivate => users::reactivate(&app.directory, caller, context, id).await?,
+        Action::Delete => users::delete(&app.directory, caller, context, id).await?,
+        Action::Restore => users::restore(&app.directory, caller, context, id).await?,
+        _ => users::destroy(&app.directory, caller, context, id).await?,
     }
     let is_gone = matches!(wanted, Action::Delete | Action::Destroy);
     let to = id.filter(|_| !is_gone).map_or_else(|| "/console/users".to_owned(), address);
