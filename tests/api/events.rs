@@ -1,6 +1,7 @@
 //! Events for other software (docs/events.md).
 
 mod deliver;
+mod deliver_races;
 mod list;
 mod stream;
 mod subscriptions;

@@ -1,8 +1,9 @@
-//! Refusals in the terms of the protocol (RFC 6749 §4.1.2.1, §5.2; RFC 8707; OpenID Connect Core §3.1.2.6).
+//! Refusals in the terms of the protocol (RFC 6749 §4.1.2.1, §5.2; RFC 8707; OpenID Connect Core §3.1.2.6), and those of a
+//! sign-in on its pages.
 
 use bailiwick_domain::Error;
 use bailiwick_store::StoreError;
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 /// Error codes of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,5 +116,52 @@ impl From<Error> for ProviderError {
 impl From<StoreError> for ProviderError {
     fn from(error: StoreError) -> ProviderError {
         ProviderError::Fault(error.into())
+    }
+}
+
+/// Why a sign-in did not go on.
+#[derive(Debug)]
+pub enum SignInError {
+    /// One answer for every problem of name and password.
+    WrongCredentials,
+    /// The password was right, but the user or an organization above the user is suspended.
+    AccountSuspended,
+    /// Failed too often.
+    TooMany {
+        /// When to come back.
+        retry_after: Duration,
+    },
+    /// The request has expired, is answered already, or belongs to another browser.
+    Gone,
+    /// The new password is not acceptable: a code of spec: account#password-strength, `unchanged` or `mismatch`.
+    WeakPassword(&'static str),
+    /// A generated password must be replaced first, which a script cannot do.
+    MustReplacePassword,
+    /// The code or passkey is wrong, or was used before.
+    WrongFactor,
+    /// Too many wrong codes in a row: only another factor helps.
+    CodesExhausted,
+    /// A second factor must be proved first.
+    MustProveFactor,
+    /// A second factor must be added first, which a script cannot do.
+    MustAddFactor,
+    /// No password was entered yet.
+    NotIdentified,
+    /// A fault of ours.
+    Fault(Error),
+}
+
+impl From<Error> for SignInError {
+    fn from(error: Error) -> SignInError {
+        match error {
+            Error::TooMany { retry_after } => SignInError::TooMany { retry_after },
+            error => SignInError::Fault(error),
+        }
+    }
+}
+
+impl From<StoreError> for SignInError {
+    fn from(error: StoreError) -> SignInError {
+        SignInError::Fault(error.into())
     }
 }

@@ -3,6 +3,8 @@
 //! A page posts the password and gets the response at once, unless a step follows: a second factor ([`second_factor`]) or a new
 //! password. Scripts sign in by [`scripted_sign_in`](super::scripted_sign_in).
 
+pub use super::error::SignInError;
+
 use super::{
     INTERACTION,
     authorize::{self, AuthorizationRequest, Browser, is_cookie},
@@ -35,7 +37,6 @@ use bailiwick_store::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::json;
-use std::time::Duration;
 use uuid::Uuid;
 
 /// The longest name to sign in with, in bytes: the bound of an e-mail address.
@@ -64,53 +65,6 @@ impl Identifier {
         match self {
             Identifier::Email(text) | Identifier::Username(text) => text,
         }
-    }
-}
-
-/// Why a sign-in did not go on.
-#[derive(Debug)]
-pub enum SignInError {
-    /// One answer for every problem of name and password.
-    WrongCredentials,
-    /// The password was right, but the user or an organization above the user is suspended.
-    AccountSuspended,
-    /// Failed too often.
-    TooMany {
-        /// When to come back.
-        retry_after: Duration,
-    },
-    /// The request has expired, is answered already, or belongs to another browser.
-    Gone,
-    /// The new password is not acceptable: a code of spec: account#password-strength, `unchanged` or `mismatch`.
-    WeakPassword(&'static str),
-    /// A generated password must be replaced first, which a script cannot do.
-    MustReplacePassword,
-    /// The code or passkey is wrong, or was used before.
-    WrongFactor,
-    /// Too many wrong codes in a row: only another factor helps.
-    CodesExhausted,
-    /// A second factor must be proved first.
-    MustProveFactor,
-    /// A second factor must be added first, which a script cannot do.
-    MustAddFactor,
-    /// No password was entered yet.
-    NotIdentified,
-    /// A fault of ours.
-    Fault(Error),
-}
-
-impl From<Error> for SignInError {
-    fn from(error: Error) -> SignInError {
-        match error {
-            Error::TooMany { retry_after } => SignInError::TooMany { retry_after },
-            error => SignInError::Fault(error),
-        }
-    }
-}
-
-impl From<bailiwick_store::StoreError> for SignInError {
-    fn from(error: bailiwick_store::StoreError) -> SignInError {
-        SignInError::Fault(error.into())
     }
 }
 
