@@ -9,10 +9,11 @@ use bailiwick_alerting::{
 };
 use bailiwick_testkit::parts::alertmanager::Alertmanager;
 
+/// The real one sends no reminder while a busy machine takes its time for a step.
 const TIMING: Timing = Timing {
     group_wait: SECOND,
     group_interval: Duration::from_secs(2),
-    repeat_interval: Duration::from_secs(7),
+    repeat_interval: Duration::from_secs(30),
 };
 
 /// The alerts pushed, how long the service may go on until the webhook gets a notification, and its reason. Debian's
@@ -25,7 +26,7 @@ const STEPS: &[Step] = &[
     (&[("a", false)], 2, "some alerts resolved"),
     (&[("c", true)], 2, "new alerts added"),
     // Refreshes alone say nothing until the last message is old.
-    (&[("b", true), ("c", true)], 10, "repeat interval elapsed"),
+    (&[("b", true), ("c", true)], 33, "repeat interval elapsed"),
     (&[("b", false), ("c", false)], 2, "all alerts resolved"),
     (&[("b", true)], 4, "first notification"),
 ];

@@ -17,6 +17,7 @@ use bailiwick_testkit::{
     parts::alertmanager::{Alertmanager, SILENT_CONFIGURATION},
     seed::{Seeded, Tree},
 };
+use std::collections::BTreeSet;
 
 /// Reminders come long after everything else of one step, and soon enough to be waited for.
 const TIMING: Timing =
@@ -64,7 +65,7 @@ impl Day {
         Client { test: &self.t, system: Seeded { id, key, secret } }
     }
 
-    /// An organization says that it wants to hear by mail and by webhook of alerts of these severities.
+    /// An organization subscribes to alerts of these severities by mail and by webhook.
     async fn configure(&self, who: &Persona, name: &str, severities: &[&str]) {
         let layer = json!({
             "enabled": {"email": true, "webhook": true},
@@ -101,7 +102,7 @@ impl Day {
         real.configure(&upload.alertmanager_config, &upload.template_files).await.unwrap();
     }
 
-    /// The system says that something fires, or that it is over.
+    /// The system pushes a firing or a resolved alert.
     async fn push(&self, name: &str, severity: &str, fires: bool) {
         self.now();
         let mut alert = json!({"labels": {"alertname": name, "severity": severity},
@@ -119,23 +120,40 @@ impl Day {
         }
     }
 
-    /// The next notifications of people and programs, as soon as there are this many, sorted: `owner mail [FIRING:1]
-    /// Disk`, `owner hook firing Disk`.
-    async fn told(&mut self, what: &str, count: usize) -> Vec<String> {
+    /// Waits for these notifications: `owner mail [FIRING:1] Disk`, `owner hook firing Disk`. The embedded router sends no
+    /// others. A real one goes by the clock on the wall, so on a busy machine `reminders` of earlier alerts may come as well.
+    async fn expect(&mut self, what: &str, mut expected: Vec<String>, reminders: &[String]) {
+        expected.sort();
+        if self.real.is_some() {
+            let mut received = BTreeSet::new();
+            eventually(what, async || {
+                received.extend(self.take());
+                expected.iter().all(|line| received.contains(line))
+            })
+            .await;
+            received.retain(|line| !expected.contains(line) && !reminders.contains(line));
+            assert!(received.is_empty(), "{what}: {received:?}");
+            return;
+        }
         for _ in 0..60 {
-            if self.waiting() >= count || self.real.is_some() {
+            if self.waiting() >= expected.len() {
                 break;
             }
             self.t.advance(SECOND);
             notify::run_until_idle(&self.t.app.alerts).await.unwrap();
         }
-        eventually(what, async || self.waiting() >= count).await;
+        eventually(what, async || self.waiting() >= expected.len()).await;
+        assert_eq!(self.take(), expected, "{what}");
+    }
+
+    /// The notifications since the last call, sorted.
+    fn take(&mut self) -> Vec<String> {
         let mails = self.smtp.messages().unwrap();
-        let mut told: Vec<String> = mails[self.mails_read..].iter().map(mailed).collect();
+        let mut received: Vec<String> = mails[self.mails_read..].iter().map(mailed).collect();
         self.mails_read = mails.len();
-        told.extend(self.hook.take().iter().map(posted));
-        told.sort();
-        told
+        received.extend(self.hook.take().iter().map(posted));
+        received.sort();
+        received
     }
 
     fn waiting(&self) -> usize {
@@ -160,8 +178,8 @@ fn posted(request: &Recorded) -> String {
 
 /// A mail and a webhook for each of these.
 fn each(whom: &[&str], head: &str, status: &str, name: &str) -> Vec<String> {
-    let of = |who: &&str| [format!("{who} hook {status} {name}"), format!("{who} mail {head} {name}")];
-    whom.iter().flat_map(of).collect()
+    let lines_of = |who: &&str| [format!("{who} hook {status} {name}"), format!("{who} mail {head} {name}")];
+    whom.iter().flat_map(lines_of).collect()
 }
 
 fn firing(whom: &[&str], name: &str) -> Vec<String> {
@@ -185,16 +203,15 @@ async fn a_day(engine: Engine, is_remote: bool) {
     day.configure(&stranger, "stranger", &[]).await;
     day.provision(tree.customer).await;
 
+    let (disk, backup, fan) = (firing(&ALL, "Disk"), firing(&TWO, "Backup"), firing(&ALL, "Fan"));
     day.push("Disk", "critical", true).await;
-    assert_eq!(day.told("the first alert", 6).await, firing(&ALL, "Disk"));
+    day.expect("the first alert", disk.clone(), &[]).await;
     day.push("Backup", "warning", true).await;
-    assert_eq!(day.told("the second alert", 4).await, firing(&TWO, "Backup"));
+    day.expect("the second alert", backup.clone(), &disk).await;
     // The same alerts pushed again are no news, but after a while every recipient is reminded.
     day.push("Disk", "critical", true).await;
     day.push("Backup", "warning", true).await;
-    let mut reminded = [firing(&ALL, "Disk"), firing(&TWO, "Backup")].concat();
-    reminded.sort();
-    assert_eq!(day.told("the reminders", 10).await, reminded);
+    day.expect("the reminders", [disk.clone(), backup.clone()].concat(), &[]).await;
 
     // A user of the distributor sees it and wants no more notifications about the disk.
     let of_customer = format!("?organization_id={}", tree.customer);
@@ -204,14 +221,16 @@ async fn a_day(engine: Engine, is_remote: bool) {
     let body = json!({"fingerprint": fingerprint, "comment": "on my way", "duration_minutes": 60});
     let silences = day.t.post(&format!("/api/alerts/silences{of_customer}")).bearer(&distributor.token);
     silences.json(body).send().await.expect_message(200, "alert silenced successfully");
-    assert_eq!(day.told("the reminder of the other", 4).await, firing(&TWO, "Backup"));
+    // A reminder that was on its way when the silence began may still come, but none after that.
+    day.expect("the reminder of the other", backup.clone(), &disk).await;
+    day.expect("its next reminder", backup.clone(), &[]).await;
 
     // Both alerts end, the silenced one without a notification. Later alerts lead to notifications again.
     day.push("Disk", "critical", false).await;
     day.push("Backup", "warning", false).await;
-    assert_eq!(day.told("the end", 4).await, each(&TWO, "[RESOLVED]", "resolved", "Backup"));
+    day.expect("the end", each(&TWO, "[RESOLVED]", "resolved", "Backup"), &backup).await;
     day.push("Fan", "critical", true).await;
-    assert_eq!(day.told("the last alert", 6).await, firing(&ALL, "Fan"));
+    day.expect("the last alert", fan.clone(), &[]).await;
 
     // A user who comes later reads what happened, within their own organization.
     let history = async |who: &Persona| {
@@ -233,7 +252,8 @@ async fn a_day(engine: Engine, is_remote: bool) {
         (&events[0]["action"], &events[0]["details"]["comment"], &events[0]["actor_user_id"]),
         (&json!("silenced"), &json!("on my way"), &json!(distributor.id))
     );
-    assert_eq!(day.waiting(), 0);
+    let late = day.take();
+    assert!(late.iter().all(|line| is_remote && fan.contains(line)), "{late:?}");
 }
 
 on_both!(with_the_embedded_router, |engine| a_day(engine, false));
