@@ -158,34 +158,34 @@ pub fn render<T: Serialize>(status: StatusCode, message: &str, data: &T) -> Resp
     }
 }
 
-/// The pagination object.
+/// The position of a page within its list.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Pagination {
-    /// Page asked for, from 1.
+    /// Number of this page, from 1. In a walk by cursors it counts the pages of the walk.
     pub page: u64,
-    /// Size used.
+    /// Largest number of entries on a page, as the service applied it.
     pub page_size: u64,
-    /// All rows that match.
+    /// Number of entries that match, on all pages. In a walk by cursors, the number at its beginning.
     pub total_count: u64,
-    /// 0 when empty.
+    /// Number of pages; 0 when nothing matches.
     pub total_pages: u64,
-    /// `page < total_pages`.
+    /// Whether a page follows this one.
     pub has_next: bool,
-    /// `page > 1`.
+    /// Whether a page comes before this one.
     pub has_prev: bool,
-    /// Present only if there is one.
+    /// Number of the next page. Absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u64>,
-    /// Present only if there is one.
+    /// Number of the previous page. Absent on the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prev_page: Option<u64>,
-    /// As sent; left out when empty.
+    /// The `sort_by` of the request, repeated as sent. Absent when it was empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sort_by: Option<String>,
-    /// Left out when `sort_by` is.
+    /// The direction of the order, `asc` or `desc`. Absent when `sort_by` is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sort_direction: Option<String>,
-    /// `cursor` of the next page, null at the end; only in answers to a request with `cursor`.
+    /// Value of `cursor` for the next page; null at the end. Present only in answers to a request with `cursor`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub next_cursor: Option<Option<String>>,

@@ -10,18 +10,18 @@ use http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What runs here.
+/// The version and platform of the running service.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Health {
     /// Version of the service.
     pub version: &'static str,
-    /// Commit it was built from, `unknown` where neither a repository nor a packager names it.
+    /// Commit that the service was built from; `unknown` if neither a repository nor a packager names it.
     pub commit: &'static str,
-    /// Time of that commit, RFC 3339, or the time that the packager has set; `unknown` as before.
+    /// Time of that commit, or the time that the packager has set, in RFC 3339; `unknown` if there is none.
     pub build_time: &'static str,
-    /// Operating system and architecture.
+    /// Operating system and architecture, such as `linux/x86_64`.
     pub platform: String,
-    /// Interface version.
+    /// Version of the interface, the value of the header `API-Version`.
     pub api_version: &'static str,
 }
 

@@ -109,16 +109,36 @@ pub(super) fn complete(route: &Route, responses: &mut Map<String, Value>, exampl
     responses.sort_keys();
 }
 
+/// What a success carries, in the words of its schema.
+pub(super) fn about_success(route: &Route, data: Option<&Value>, components: &Map<String, Value>) -> String {
+    if !route.gives_file.is_empty() {
+        return format!("The content itself, as `{}`.", route.gives_file.join("` or `"));
+    }
+    let name = data.and_then(|schema| schema["$ref"].as_str()?.rsplit('/').next());
+    let about = name.and_then(|name| components.get(name)?["description"].as_str());
+    match about {
+        Some(about) if route.nullable => format!("{about} `data` is null if there is none."),
+        Some(about) => about.to_owned(),
+        None if data.is_some() => "Success; `data` is null.".to_owned(),
+        None => "Success; no body.".to_owned(),
+    }
+}
+
 /// Answers of the alert interface: those of an Alertmanager, and the envelope for refusals of the service itself (spec:
 /// alerts#identity-labels, alerts#proxy-errors). The schema is that of the row; none if the answer is not JSON.
-pub(super) fn of_router(route: &Route, answer: Option<Value>, responses: &mut Map<String, Value>) {
-    let typed = |media_type: &str, schema: Value| json!({"description": "Done.", "content": {media_type: {"schema": schema}}});
+pub(super) fn of_router(
+    route: &Route,
+    answer: Option<Value>,
+    about: &str,
+    responses: &mut Map<String, Value>,
+) {
+    let typed = |about: &str, media_type: &str, schema: Value| json!({"description": about, "content": {media_type: {"schema": schema}}});
     let done = match (answer, route.operation.as_str()) {
-        (Some(schema), _) => typed("application/json", schema),
+        (Some(schema), _) => typed(about, "application/json", schema),
         (None, name) if name.ends_with("RouterMetrics") || name.starts_with("isRouter") => {
-            typed("text/plain", json!({"type": "string"}))
+            typed("Plain text.", "text/plain", json!({"type": "string"}))
         }
-        (None, _) => json!({"description": "Done; no body."}),
+        (None, _) => json!({"description": about}),
     };
     responses.insert(route.success.to_string(), done);
     if route.path.contains("{silence_id}") {

@@ -189,8 +189,9 @@ fn path_parameters(path: &str) -> impl Iterator<Item = Value> {
 fn responses(route: &Route, components: &mut Map<String, Value>, examples: &Examples) -> Value {
     let mut out = Map::new();
     let data = route.gives.as_ref().map(|s| s.register(components));
+    let about = answers::about_success(route, data.as_ref(), components);
     if route.is_proxied() {
-        answers::of_router(route, data, &mut out);
+        answers::of_router(route, data, &about, &mut out);
         answers::complete(route, &mut out, examples);
         return Value::Object(out);
     }
@@ -208,8 +209,8 @@ fn responses(route: &Route, components: &mut Map<String, Value>, examples: &Exam
         files => files.iter().map(|media_type| ((*media_type).to_owned(), json!({}))).collect(),
     };
     let done = match route.success {
-        204 => json!({"description": "Done."}),
-        _ => json!({"description": "Done.", "content": content}),
+        204 => json!({"description": about}),
+        _ => json!({"description": about, "content": content}),
     };
     out.insert(route.success.to_string(), done);
     out.insert(

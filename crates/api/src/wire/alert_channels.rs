@@ -1,5 +1,5 @@
-//! Schemas of toggles and recipients, made from the list of their kinds (`bailiwick_alerting::receivers`): a new kind is in
-//! the interface at once (spec: alert-configuration#layers).
+//! Schemas of toggles and recipients, made from the list of their kinds (`bailiwick_alerting::receivers`): a new
+//! kind is in the interface at once (spec: alert-configuration#layers).
 
 use super::alert_config::{AlertLanguage, AlertSeverity};
 use bailiwick_alerting::{
@@ -14,7 +14,7 @@ use utoipa::{
     },
 };
 
-/// Whether each channel is on.
+/// Whether each channel of notifications is on.
 #[derive(Debug)]
 pub struct AlertToggles(());
 
@@ -22,7 +22,7 @@ pub struct AlertToggles(());
 #[derive(Debug)]
 pub struct AlertSystemOverride(());
 
-/// The receivers of alerts: the layer of one organization, or all layers together.
+/// The recipients of alerts: the layer of one organization, or all layers merged.
 #[derive(Debug)]
 pub struct AlertLayer(());
 
@@ -31,9 +31,9 @@ const MAX_SYSTEMS: usize = 100;
 
 impl PartialSchema for AlertToggles {
     fn schema() -> RefOr<Schema> {
-        let toggles = ObjectBuilder::new().description(Some("Whether each channel is on."));
+        let toggles = ObjectBuilder::new().description(Some("Whether each channel of notifications is on."));
         let toggle = |kind: &RecipientKind| {
-            let text = format!("Whether the channel `{}` is on; null: no setting.", kind.as_str());
+            let text = format!("Whether the channel `{}` is on; null means no setting.", kind.as_str());
             ObjectBuilder::new()
                 .schema_type(SchemaType::from_iter([Type::Boolean, Type::Null]))
                 .description(Some(text))
@@ -50,11 +50,11 @@ impl ToSchema for AlertToggles {}
 
 impl PartialSchema for AlertSystemOverride {
     fn schema() -> RefOr<Schema> {
-        let text = "What is different for one system: for each channel a list that is not empty and a toggle that is not null \
-             take the place of the organization's.";
+        let text = "What is different for one system: for each channel, a list that is not empty and a toggle that is not \
+             null replace the organization's.";
         let key = ObjectBuilder::new()
             .schema_type(Type::String)
-            .description(Some("A system of this organization."));
+            .description(Some("Key of a system of this organization."));
         let schema =
             ObjectBuilder::new().description(Some(text)).property("system_key", key).required("system_key");
         object(channels(schema))
@@ -69,7 +69,7 @@ impl ToSchema for AlertSystemOverride {
 
 impl PartialSchema for AlertLayer {
     fn schema() -> RefOr<Schema> {
-        let text = "The receivers of alerts: the layer of one organization, or all layers together.";
+        let text = "The recipients of alerts: the layer of one organization, or all layers merged.";
         let schema = channels(ObjectBuilder::new().description(Some(text)));
         object(schema.property("systems", list(&AlertSystemOverride::name(), MAX_SYSTEMS)))
     }
@@ -127,15 +127,16 @@ fn property(field: &Field) -> RefOr<Schema> {
         }
         Input::Number => {
             let schema = of(Type::Integer).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)));
-            object(schema.description(Some("Not 0.")))
+            object(schema.description(Some("A whole number other than 0.")))
         }
         Input::Severities => {
-            let text = "The severities of the alerts that are notified; empty: all.";
+            let text = "Severities of the alerts that are notified; empty means all.";
             list_of(&AlertSeverity::name(), Severity::ALL.len(), text)
         }
-        Input::Language => RefOr::Ref(
-            reference(&AlertLanguage::name()).description(Some("`en` unless another is named.")).build(),
-        ),
+        Input::Language => {
+            let text = "Language of the messages; the setting `language` unless another is named.";
+            RefOr::Ref(reference(&AlertLanguage::name()).description(Some(text)).build())
+        }
         Input::Choice(words) => {
             let first = words.first().copied().unwrap_or_default();
             let text = format!("`{first}` unless another is named.");
@@ -145,7 +146,7 @@ fn property(field: &Field) -> RefOr<Schema> {
 }
 
 fn list(name: &str, most: usize) -> RefOr<Schema> {
-    list_of(name, most, &format!("At most {most}."))
+    list_of(name, most, &format!("At most {most} entries."))
 }
 
 fn list_of(name: &str, most: usize, text: &str) -> RefOr<Schema> {

@@ -10,19 +10,19 @@ use bailiwick_domain::Ts;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Severities of alerts.
+/// The severity of an alert.
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "lowercase")]
 pub enum AlertSeverity {
-    /// `critical`
+    /// `critical`.
     Critical,
-    /// `warning`
+    /// `warning`.
     Warning,
-    /// `info`; any other and none count as this one.
+    /// `info`. A missing or unknown severity counts as this one.
     Info,
 }
 
-/// Languages of messages.
+/// The language of notifications.
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "lowercase")]
 pub enum AlertLanguage {
@@ -35,9 +35,9 @@ pub enum AlertLanguage {
 /// A webhook in the flat form.
 #[derive(ToSchema)]
 pub struct AlertFlatWebhook {
-    /// What people call it.
+    /// Name of the webhook.
     pub name: String,
-    /// Address.
+    /// Address that alerts are posted to.
     pub url: String,
 }
 
@@ -48,12 +48,12 @@ impl std::fmt::Debug for AlertFlatWebhook {
     }
 }
 
-/// A chat in the flat form.
+/// A Telegram chat in the flat form.
 #[derive(ToSchema)]
 pub struct AlertFlatTelegram {
-    /// The bot that writes.
+    /// Token of the bot that writes.
     pub bot_token: String,
-    /// The chat it writes to.
+    /// Id of the chat that the bot writes to.
     pub chat_id: i64,
 }
 
@@ -64,90 +64,91 @@ impl std::fmt::Debug for AlertFlatTelegram {
     }
 }
 
-/// What is different for a severity or a system in the flat form.
+/// What is different for one severity or one system in the flat form. The values of a system come before those of a
+/// severity, and these before the general ones.
 #[derive(Debug, ToSchema)]
 pub struct AlertFlatEntry {
-    /// In `severities` only.
+    /// The severity. Only in `severities`.
     #[schema(required = false)]
     pub severity: AlertSeverity,
-    /// In `systems` only.
+    /// Key of the system. Only in `systems`.
     #[schema(required = false)]
     pub system_key: String,
-    /// Null: as above.
+    /// Whether e-mail is on; null means no difference.
     pub mail_enabled: Option<bool>,
-    /// Null: as above.
+    /// Whether webhooks are on; null means no difference.
     pub webhook_enabled: Option<bool>,
-    /// Null: as above.
+    /// Whether Telegram is on; null means no difference.
     pub telegram_enabled: Option<bool>,
-    /// Empty: as above.
+    /// E-mail addresses that are notified; empty means no difference.
     #[schema(required = false)]
     pub mail_addresses: Vec<String>,
-    /// Empty: as above.
+    /// Webhooks that are notified; empty means no difference.
     #[schema(required = false)]
     pub webhook_receivers: Vec<AlertFlatWebhook>,
-    /// Empty: as above.
+    /// Telegram chats that are notified; empty means no difference.
     #[schema(required = false)]
     pub telegram_receivers: Vec<AlertFlatTelegram>,
 }
 
-/// The flat form of older clients.
+/// The recipients of an organization's alerts in the flat form, for older clients.
 #[derive(Debug, ToSchema)]
 pub struct AlertFlatConfig {
-    /// E-mail on.
+    /// Whether e-mail is on.
     pub mail_enabled: bool,
-    /// Webhooks on.
+    /// Whether webhooks are on.
     pub webhook_enabled: bool,
-    /// Telegram on.
+    /// Whether Telegram is on.
     pub telegram_enabled: bool,
-    /// E-mail addresses.
+    /// E-mail addresses that are notified.
     pub mail_addresses: Vec<String>,
-    /// Webhooks.
+    /// Webhooks that are notified.
     pub webhook_receivers: Vec<AlertFlatWebhook>,
-    /// Chats.
+    /// Telegram chats that are notified.
     pub telegram_receivers: Vec<AlertFlatTelegram>,
-    /// What is different for severities: a list that is not empty takes the place of the one above.
+    /// What is different for single severities.
     pub severities: Vec<AlertFlatEntry>,
-    /// What is different for systems.
+    /// What is different for single systems.
     pub systems: Vec<AlertFlatEntry>,
-    /// Language of all messages.
+    /// Language of all notifications.
     pub email_template_lang: AlertLanguage,
 }
 
-/// Body of POST: one of the two forms; other keys are ignored.
+/// The recipients of an organization's alerts, in one of two forms. Other fields are ignored.
 #[derive(Debug, ToSchema)]
 #[serde(untagged)]
 pub enum AlertConfigInput {
-    /// The layer form.
+    /// The layer form, for new clients.
     Layer(Box<AlertLayer>),
-    /// The flat form.
+    /// The flat form, for older clients.
     Flat(Box<AlertFlatConfig>),
 }
 
-/// A layer as its reader may see it, or the document of the tenant.
+/// The recipients of an organization's alerts: its layer, or the generated YAML.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum AlertConfigOutput {
-    /// Unless another format was asked for.
+    /// The layer, unless the request has `format=yaml`.
     Layer(Box<AlertLayerOutput>),
-    /// With `format=yaml`.
+    /// The generated YAML, if the request has `format=yaml`.
     Yaml(AlertYamlOutput),
 }
 
-/// A layer as its reader may see it.
+/// The layer of an organization: the recipients of alerts that it has saved itself.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertLayerOutput {
-    /// The layer; nothing when none was saved.
+    /// The layer. Its toggles are null and its lists empty when none was saved.
     #[serde(flatten)]
     #[schema(value_type = AlertLayer)]
     layer: Layer,
-    /// The user who saved it last.
+    /// Name of the user who last saved the layer; null when none was saved.
     pub updated_by_name: Option<String>,
-    /// When.
+    /// When the layer was last saved; null when none was saved.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub updated_at: Option<Ts>,
-    /// Settings of the layer that have no effect at present.
+    /// Settings of the layer that have no effect, and recipients that the last notification did not reach.
     pub warnings: Vec<String>,
-    /// The same in the flat form; null when none was saved.
+    /// The layer in the flat form, for older clients; null when none was saved.
     #[schema(value_type = Option<AlertFlatConfig>)]
     config: Option<FlatView>,
 }
@@ -159,21 +160,21 @@ impl From<LayerView> for AlertLayerOutput {
     }
 }
 
-/// The document of a tenant.
+/// The generated configuration of an organization's alerts.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertYamlOutput {
-    /// Without secrets; null when there are no receivers.
+    /// The configuration as YAML, without secrets; null when the organization has no recipients.
     pub config: Option<String>,
 }
 
-/// What a save has done.
+/// The effect of a change to an organization's layer.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertPropagationOutput {
-    /// Settings that have no effect at present, and organizations that could not be updated.
+    /// Settings that have no effect, and organizations that the change has not reached yet.
     pub warnings: Vec<String>,
-    /// Organizations for which the change is in force.
+    /// Number of organizations for which the change is in force.
     pub propagated_to: u64,
-    /// Organizations it concerns.
+    /// Number of organizations that the change concerns: the organization and those below it.
     pub affected_tenants: u64,
 }
 
@@ -185,14 +186,14 @@ impl From<Saved> for AlertPropagationOutput {
     }
 }
 
-/// Body of a test message.
+/// The recipient of a test message.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct AlertTestInput {
-    /// The channel, such as `email`.
+    /// Channel of the recipient, such as `email`.
     #[schema(required = true, nullable = false)]
     pub channel: Option<String>,
-    /// The address of an e-mail recipient, the number of a Telegram chat, the name of any other.
+    /// Address of an e-mail recipient, id of a Telegram chat, or name of any other recipient.
     #[schema(required = true, nullable = false)]
     pub recipient: Option<String>,
 }
@@ -203,16 +204,16 @@ impl From<AlertTestInput> for TestOrder {
     }
 }
 
-/// What came of a test message.
+/// The result of a test message.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertTestOutput {
-    /// The channel, such as `email`.
+    /// Channel of the recipient, such as `email`.
     pub channel: &'static str,
-    /// The address of an e-mail recipient, the number of a Telegram chat, the name of any other.
+    /// Address of an e-mail recipient, id of a Telegram chat, or name of any other recipient.
     pub recipient: String,
-    /// Whether it was delivered.
+    /// Whether the message was delivered.
     pub delivered: bool,
-    /// Why not; null when it was.
+    /// Why the message was not delivered; null if it was.
     pub error: Option<String>,
 }
 
@@ -223,23 +224,24 @@ impl From<TestOutcome> for AlertTestOutput {
     }
 }
 
-/// An organization between the owner and the tenant.
+/// An organization whose layer contributes to the recipients in force.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertChainLink {
-    /// Its id.
+    /// Id of the organization.
     pub organization_id: String,
-    /// Its name.
+    /// Name of the organization.
     pub organization_name: String,
-    /// `owner`, `distributor`, `reseller` or `customer`.
+    /// Level of the organization: `owner`, `distributor`, `reseller` or `customer`.
     pub organization_role: &'static str,
-    /// Whether it has said anything.
+    /// Whether the organization has saved a layer.
     pub has_layer: bool,
-    /// What, without secrets; recipients above the reader's organization are `[REDACTED]`.
+    /// Its layer without secrets; null when none was saved. Recipients of organizations above the caller's are
+    /// `[REDACTED]`.
     #[schema(value_type = Option<AlertLayer>)]
     layer: Option<Layer>,
-    /// The user who saved it last.
+    /// Name of the user who last saved the layer; null when none was saved, or the organization is above the caller's.
     pub updated_by_name: Option<String>,
-    /// When.
+    /// When the layer was last saved; null when none was saved.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub updated_at: Option<Ts>,
 }
@@ -258,17 +260,17 @@ impl From<LinkView> for AlertChainLink {
     }
 }
 
-/// What is in force for a tenant and where it comes from.
+/// The recipients in force for an organization's alerts, and the layers that they come from.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertEffectiveOutput {
-    /// The tenant.
+    /// Id of the organization.
     pub organization_id: String,
-    /// From the owner down to the tenant.
+    /// The organizations from the owner down to this one.
     pub chain: Vec<AlertChainLink>,
-    /// All together.
+    /// The recipients in force: all layers merged.
     #[schema(value_type = AlertLayer)]
     effective: Layer,
-    /// As a document; null when there are no receivers.
+    /// The generated configuration as YAML, without secrets; null when the organization has no recipients.
     pub yaml: Option<String>,
 }
 

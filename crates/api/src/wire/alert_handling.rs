@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// Body of a new silence.
+/// A silence to create for one active alert.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct SilenceInput {
-    /// The alert.
+    /// Fingerprint of the active alert to silence.
     #[schema(required = true, nullable = false)]
     pub fingerprint: Option<String>,
-    /// Comment.
+    /// Why the alert is silenced; by default `silenced from Bailiwick`.
     pub comment: Option<String>,
-    /// 1 to 10080; 60 unless said.
+    /// Length of the silence in minutes, from 1 to 10080; 60 by default.
     pub duration_minutes: Option<i64>,
-    /// RFC 3339; wins over the duration.
+    /// End of the silence in RFC 3339. Takes precedence over `duration_minutes`.
     #[schema(format = DateTime)]
     pub end_at: Option<String>,
 }
@@ -37,14 +37,14 @@ impl From<SilenceInput> for NewSilence {
     }
 }
 
-/// Body of a change.
+/// A new end and comment for a silence.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct SilenceChangeInput {
-    /// RFC 3339.
+    /// New end of the silence in RFC 3339.
     #[schema(format = DateTime, required = true, nullable = false)]
     pub end_at: Option<String>,
-    /// Absent, null and blank keep it.
+    /// New comment. The stored one stays if this is absent, null or blank.
     pub comment: Option<String>,
 }
 
@@ -54,24 +54,24 @@ impl From<SilenceChangeInput> for SilenceChange {
     }
 }
 
-/// The id of a silence.
+/// The id of a silence that was created or changed.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SilenceIdOutput {
-    /// Valid from now on.
+    /// Id that is valid from now on. A change can give a silence a new id.
     pub silence_id: String,
 }
 
-/// One condition.
+/// A condition on one label.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MatcherOutput {
-    /// Label.
+    /// Name of the label.
     pub name: String,
-    /// Literal value or expression.
+    /// Value or regular expression that the label is compared with.
     pub value: String,
-    /// Whether the value is an expression.
+    /// Whether `value` is a regular expression.
     pub is_regex: bool,
-    /// Whether it must match.
+    /// Whether the label must match. If false, it must not match.
     pub is_equal: bool,
 }
 
@@ -81,35 +81,35 @@ impl From<Matcher> for MatcherOutput {
     }
 }
 
-/// State of a silence.
+/// The state of a silence.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SilenceStatusOutput {
-    /// `active`, `pending` or `expired`.
+    /// State at present: `active`, `pending` (not begun yet) or `expired`.
     pub state: &'static str,
 }
 
-/// A silence.
+/// A silence. Alerts that match it cause no notifications while it is active.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SilenceOutput {
-    /// Id.
+    /// Unique identifier of the silence.
     pub id: String,
-    /// All must match.
+    /// Conditions on the labels of an alert, all of which must hold.
     pub matchers: Vec<MatcherOutput>,
-    /// Start.
+    /// When the silence begins.
     #[schema(format = DateTime)]
     pub starts_at: String,
-    /// End.
+    /// When the silence ends.
     #[schema(format = DateTime)]
     pub ends_at: String,
-    /// Last change.
+    /// When the silence was last changed.
     #[schema(format = DateTime)]
     pub updated_at: String,
-    /// Author.
+    /// Name of whoever created the silence.
     pub created_by: String,
-    /// Comment.
+    /// Why the alerts are silenced.
     pub comment: String,
-    /// State.
+    /// The state of the silence.
     pub status: SilenceStatusOutput,
 }
 
@@ -136,14 +136,14 @@ impl From<ListedSilence> for SilenceOutput {
 /// One silence.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OneSilence {
-    /// It.
+    /// The silence.
     pub silence: SilenceOutput,
 }
 
-/// Silences of a system.
+/// The silences of one system.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SystemSilenceList {
-    /// Not expired.
+    /// The silences that have not expired: active ones by their end, then pending ones by their start.
     pub silences: Vec<SilenceOutput>,
 }
 
@@ -153,15 +153,15 @@ impl From<Vec<ListedSilence>> for SystemSilenceList {
     }
 }
 
-/// A silence with its place.
+/// A silence, with the organization and system that it belongs to.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PlacedSilence {
     /// The silence.
     #[serde(flatten)]
     pub silence: SilenceOutput,
-    /// Organization.
+    /// Id of the organization.
     pub organization_id: String,
-    /// System.
+    /// Key of the system.
     pub system_key: String,
 }
 
@@ -175,12 +175,12 @@ impl From<FoundSilence> for PlacedSilence {
     }
 }
 
-/// Silences across systems.
+/// The silences of the systems within reach.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SilenceList {
-    /// Not expired.
+    /// The silences that have not expired: active ones by their end, then pending ones by their start; at most 5,000.
     pub silences: Vec<PlacedSilence>,
-    /// What could not be asked or shown.
+    /// What is missing from the list: organizations that could not be asked, and silences beyond the first 5,000.
     pub warnings: Vec<String>,
 }
 
@@ -193,37 +193,37 @@ impl From<FoundSilences> for SilenceList {
     }
 }
 
-/// What was done about an alert.
+/// Something that was done about an alert.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EventOutput {
-    /// Number.
+    /// Unique number of the entry.
     pub id: i64,
-    /// Organization.
+    /// Id of the alert's organization.
     pub organization_id: String,
-    /// The alert.
+    /// Fingerprint of the alert.
     pub fingerprint: String,
-    /// `silenced`, `silence_updated`, `unsilenced`, `assigned`, `unassigned` or `note_added`.
+    /// What was done: `silenced`, `silence_updated`, `unsilenced`, `assigned`, `unassigned` or `note_added`.
     pub action: String,
-    /// The user; absent when the service did it.
+    /// Id of the user who did it. Absent when the service did it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor_user_id: Option<String>,
-    /// The user's name.
+    /// Name of the user who did it. Absent when the service did it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor_name: Option<String>,
-    /// The silence it is about.
+    /// Id of the silence that the entry is about. Absent for other entries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silence_id: Option<String>,
-    /// More, by the action.
+    /// More about the action, such as its comment or the text of a note. The fields depend on `action`.
     pub details: Value,
-    /// When.
+    /// When it was done.
     #[schema(format = DateTime)]
     pub created_at: String,
 }
 
-/// The record of an alert.
+/// What was done about an alert.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ActivityOutput {
-    /// The newest first.
+    /// The entries, newest first.
     pub events: Vec<EventOutput>,
 }
 
@@ -248,14 +248,14 @@ impl ActivityOutput {
     }
 }
 
-/// Body of a note.
+/// A note about an alert.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct NoteInput {
-    /// The alert.
+    /// Fingerprint of the alert.
     #[schema(required = true, nullable = false)]
     pub fingerprint: Option<String>,
-    /// 1 to 2000 characters.
+    /// Text of the note, from 1 to 2000 characters.
     #[schema(required = true, nullable = false)]
     pub text: Option<String>,
 }
@@ -266,14 +266,14 @@ impl From<NoteInput> for NewNote {
     }
 }
 
-/// Body of taking charge.
+/// An alert that the caller takes charge of.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct AssignmentInput {
-    /// The alert.
+    /// Fingerprint of an active alert.
     #[schema(required = true, nullable = false)]
     pub fingerprint: Option<String>,
-    /// At most 2000 characters.
+    /// A note for the record, at most 2000 characters.
     pub note: Option<String>,
 }
 
@@ -283,30 +283,30 @@ impl From<AssignmentInput> for Assign {
     }
 }
 
-/// The user who takes care of an alert.
+/// The user in charge of an alert. Ends when the alert is resolved.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AssignmentOutput {
-    /// Organization of the alert.
+    /// Id of the alert's organization.
     pub organization_id: String,
-    /// The alert.
+    /// Fingerprint of the alert.
     pub fingerprint: String,
-    /// User.
+    /// Id of the user in charge.
     pub assigned_user_id: String,
-    /// The user's name.
+    /// Name of that user at the time of the assignment.
     pub assigned_user_name: String,
-    /// The user's organization.
+    /// Id of that user's organization.
     pub assigned_user_org_id: String,
-    /// Its name.
+    /// Name of that organization at the time of the assignment.
     pub assigned_user_org_name: String,
-    /// Since when.
+    /// When the user took charge.
     #[schema(format = DateTime)]
     pub assigned_at: String,
 }
 
-/// An assignment.
+/// The new assignment of an alert.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OneAssignment {
-    /// It.
+    /// The assignment.
     pub assignment: AssignmentOutput,
 }
 

@@ -5,217 +5,217 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// Alerts that fire or have ended; null is none.
+/// Alerts that fire or are resolved. Null means none.
 #[derive(Debug, ToSchema)]
 pub struct PushedAlerts(pub Option<Vec<PushedAlert>>);
 
-/// An alert that fires or has ended.
+/// An alert that fires or is resolved.
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct PushedAlert {
-    /// Identifying labels; `alertname` is its name.
+    /// Labels that identify the alert; `alertname` is its name.
     pub labels: BTreeMap<String, String>,
-    /// What is said of it.
+    /// Texts that describe the alert.
     pub annotations: Option<BTreeMap<String, String>>,
-    /// Since when (RFC 3339 or a date); now unless said.
+    /// When the alert began to fire, in RFC 3339 or as a date; now if absent.
     pub starts_at: Option<String>,
-    /// When it has ended, or will end unless it is sent again (RFC 3339 or a date).
+    /// When the alert ended, or when it ends unless it is sent again; in RFC 3339 or as a date.
     pub ends_at: Option<String>,
-    /// Where it was found.
+    /// Address of whatever raised the alert.
     #[schema(rename = "generatorURL")]
     pub generator_url: Option<String>,
 }
 
-/// Alerts as they are listed.
+/// A list of alerts.
 #[derive(Debug, ToSchema)]
 pub struct ShownAlerts(pub Vec<ShownAlert>);
 
-/// An alert as it is listed.
+/// An alert in a list.
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct ShownAlert {
-    /// Identifying labels.
+    /// Labels that identify the alert.
     pub labels: BTreeMap<String, String>,
-    /// What is said of it.
+    /// Texts that describe the alert.
     pub annotations: BTreeMap<String, String>,
-    /// Since when.
+    /// When the alert began to fire.
     #[schema(format = DateTime)]
     pub starts_at: String,
-    /// When it ends.
+    /// When the alert is resolved unless its sender refreshes it before.
     #[schema(format = DateTime)]
     pub ends_at: String,
-    /// When it was sent last.
+    /// When the alert was last pushed.
     #[schema(format = DateTime)]
     pub updated_at: String,
-    /// Digest of its labels.
+    /// Digest of the labels, which identifies the alert.
     pub fingerprint: String,
     /// The receivers that would be notified.
     pub receivers: Vec<RouterReceiver>,
-    /// Whether any of them is.
+    /// The state of the alert, with its causes.
     pub status: ShownAlertStatus,
-    /// Where it was found.
+    /// Address of whatever raised the alert. Absent when there is none.
     #[schema(rename = "generatorURL")]
     pub generator_url: Option<String>,
 }
 
-/// Whether an alert notifies a receiver.
+/// The state of an alert, with its causes.
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct ShownAlertStatus {
-    /// `active`, `suppressed` or `unprocessed`.
+    /// State: `active`, `suppressed` (it causes no notifications) or `unprocessed`.
     pub state: String,
-    /// Ids of silences.
+    /// Ids of the silences that suppress the alert.
     pub silenced_by: Vec<String>,
-    /// Fingerprints of alerts.
+    /// Fingerprints of the alerts that inhibit this one.
     pub inhibited_by: Vec<String>,
-    /// Names of time intervals.
+    /// Names of the time intervals that mute the alert.
     #[schema(required = false)]
     pub muted_by: Vec<String>,
 }
 
-/// Groups of alerts.
+/// A list of groups of alerts.
 #[derive(Debug, ToSchema)]
 pub struct ShownAlertGroups(pub Vec<ShownAlertGroup>);
 
 /// Alerts that are notified together.
 #[derive(Debug, ToSchema)]
 pub struct ShownAlertGroup {
-    /// What they have in common.
+    /// Labels that the alerts have in common.
     pub labels: BTreeMap<String, String>,
-    /// The receivers that would be notified.
+    /// The receiver that would be notified.
     pub receiver: RouterReceiver,
-    /// The alerts.
+    /// The alerts of the group.
     pub alerts: Vec<ShownAlert>,
 }
 
-/// Receivers.
+/// A list of receivers.
 #[derive(Debug, ToSchema)]
 pub struct RouterReceivers(pub Vec<RouterReceiver>);
 
-/// A receiver; its real name is not disclosed.
+/// A receiver of notifications. Its real name is not shown.
 #[derive(Debug, ToSchema)]
 pub struct RouterReceiver {
-    /// Name.
+    /// Neutral name of the receiver: `default`.
     pub name: String,
 }
 
-/// A condition on a label.
+/// A condition on one label.
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct SilenceMatcher {
-    /// Label.
+    /// Name of the label.
     pub name: String,
-    /// Value or pattern.
+    /// Value or regular expression that the label is compared with.
     pub value: String,
-    /// Whether it is a pattern (RE2).
+    /// Whether `value` is a regular expression (RE2).
     pub is_regex: bool,
-    /// False: it must not match; true unless said.
+    /// Whether the label must match; true by default. If false, it must not match.
     #[schema(required = false)]
     pub is_equal: bool,
 }
 
-/// A silence to create, or with an id to change.
+/// A silence to create, or to change if it has an id.
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct SilenceToSet {
-    /// The one to change.
+    /// Id of the silence to change.
     pub id: Option<String>,
-    /// All must hold.
+    /// Conditions on the labels of an alert, all of which must hold.
     pub matchers: Vec<SilenceMatcher>,
-    /// From when (RFC 3339).
+    /// When the silence begins, in RFC 3339. A time in the past means now.
     pub starts_at: String,
-    /// Until when (RFC 3339).
+    /// When the silence ends, in RFC 3339.
     pub ends_at: String,
-    /// The author.
+    /// Name of whoever creates the silence.
     pub created_by: String,
-    /// Why.
+    /// Why the alerts are silenced.
     pub comment: String,
 }
 
-/// A silence that was set.
+/// The id of a silence that was created or changed.
 #[derive(Debug, ToSchema)]
 pub struct SilenceSet {
-    /// Its id from now on.
+    /// Id that is valid from now on. A change can give a silence a new id.
     #[schema(rename = "silenceID")]
     pub silence_id: String,
 }
 
-/// Silences.
+/// A list of silences.
 #[derive(Debug, ToSchema)]
 pub struct ShownSilences(pub Vec<ShownSilence>);
 
-/// A silence.
+/// A silence. Alerts that match it cause no notifications while it is active.
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct ShownSilence {
-    /// Id.
+    /// Unique identifier of the silence.
     pub id: String,
-    /// All must hold.
+    /// Conditions on the labels of an alert, all of which must hold.
     pub matchers: Vec<SilenceMatcher>,
-    /// From when.
+    /// When the silence begins.
     #[schema(format = DateTime)]
     pub starts_at: String,
-    /// Until when.
+    /// When the silence ends.
     #[schema(format = DateTime)]
     pub ends_at: String,
-    /// Last change.
+    /// When the silence was last changed.
     #[schema(format = DateTime)]
     pub updated_at: String,
-    /// The author.
+    /// Name of whoever created the silence.
     pub created_by: String,
-    /// Why.
+    /// Why the alerts are silenced.
     pub comment: String,
-    /// Whether it holds now.
+    /// The state of the silence.
     pub status: ShownSilenceStatus,
 }
 
-/// Whether a silence holds now.
+/// The state of a silence.
 #[derive(Debug, ToSchema)]
 pub struct ShownSilenceStatus {
-    /// `active`, `pending` or `expired`.
+    /// State at present: `active`, `pending` (not begun yet) or `expired`.
     pub state: String,
 }
 
-/// State of the router; nothing of its configuration.
+/// The status of the alert router, without its configuration.
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct RouterStatus {
-    /// Its cluster.
+    /// State of the cluster; always `ready`, without peers.
     pub cluster: BTreeMap<String, Value>,
-    /// Versions of its parts.
+    /// Versions of the router and its parts.
     pub version_info: BTreeMap<String, String>,
-    /// Its configuration, which is not shown.
+    /// A neutral configuration: the real one is not shown.
     pub config: BTreeMap<String, Value>,
-    /// Since when it runs.
+    /// When the service started.
     #[schema(format = DateTime)]
     pub uptime: String,
 }
 
-/// What an Alertmanager sends to a webhook; more fields are ignored.
+/// A message that an Alertmanager sends to a webhook. Other fields are ignored.
 #[derive(Debug, ToSchema)]
 pub struct WebhookMessage {
-    /// Name of the receiver.
+    /// Name of the receiver that was notified.
     #[schema(required = false)]
     pub receiver: String,
-    /// The alerts; those that are not resolved are left out.
+    /// The alerts. Only resolved ones are used.
     pub alerts: Option<Vec<WebhookAlert>>,
 }
 
-/// An alert in the body of a webhook.
+/// An alert in the message to a webhook.
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct WebhookAlert {
-    /// `resolved` or `firing`.
+    /// State: `resolved` or `firing`.
     #[schema(required = false)]
     pub status: String,
-    /// Identifying labels; `system_key` names its system.
+    /// Labels that identify the alert; `system_key` names its system.
     #[schema(required = false)]
     pub labels: BTreeMap<String, String>,
-    /// What is said of it.
+    /// Texts that describe the alert.
     #[schema(required = false)]
     pub annotations: BTreeMap<String, String>,
-    /// Since when.
+    /// When the alert began to fire.
     pub starts_at: Option<String>,
-    /// Until when.
+    /// When the alert ended.
     pub ends_at: Option<String>,
 }

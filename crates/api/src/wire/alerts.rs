@@ -10,18 +10,18 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// The user who takes care of an alert.
+/// The user in charge of an alert.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AssigneeOutput {
-    /// User.
+    /// Id of the user.
     pub user_id: String,
-    /// The user's name at that moment.
+    /// Name of the user at the time of the assignment.
     pub user_name: String,
-    /// The user's organization.
+    /// Id of the user's organization.
     pub user_org_id: String,
-    /// Its name at that moment.
+    /// Name of that organization at the time of the assignment.
     pub user_org_name: String,
-    /// Since when.
+    /// When the user took charge.
     #[schema(format = DateTime)]
     pub assigned_at: String,
 }
@@ -38,24 +38,24 @@ impl From<Assignment> for AssigneeOutput {
     }
 }
 
-/// A receiver's name.
+/// A receiver of notifications.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReceiverOutput {
-    /// Name.
+    /// Name of the receiver.
     pub name: String,
 }
 
-/// State of an alert and why.
+/// The state of an alert, with its causes.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AlertStatusOutput {
-    /// `active` or `suppressed`.
+    /// State: `active`, or `suppressed` when the alert causes no notifications.
     pub state: &'static str,
-    /// Ids of silences.
+    /// Ids of the silences that suppress the alert.
     pub silenced_by: Vec<String>,
-    /// Fingerprints of inhibiting alerts.
+    /// Fingerprints of the alerts that inhibit this one.
     pub inhibited_by: Vec<String>,
-    /// Names of time intervals.
+    /// Names of the time intervals that mute the alert.
     pub muted_by: Vec<String>,
 }
 
@@ -63,29 +63,29 @@ pub struct AlertStatusOutput {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AlertOutput {
-    /// Identity within the organization.
+    /// Identifies the alert within its organization.
     pub fingerprint: String,
-    /// Labels, with the present names of system and organization.
+    /// Labels that identify the alert, and the current names of its system and organization.
     pub labels: BTreeMap<String, String>,
-    /// Texts for people.
+    /// Texts that describe the alert.
     pub annotations: BTreeMap<String, String>,
-    /// State.
+    /// The state of the alert, with its causes.
     pub status: AlertStatusOutput,
     /// The receivers that are notified.
     pub receivers: Vec<ReceiverOutput>,
-    /// Start.
+    /// When the alert began to fire.
     #[schema(format = DateTime)]
     pub starts_at: String,
-    /// By when it must be refreshed.
+    /// When the alert is resolved unless its sender refreshes it before.
     #[schema(format = DateTime)]
     pub ends_at: String,
-    /// Last push.
+    /// When the alert was last pushed.
     #[schema(format = DateTime)]
     pub updated_at: String,
-    /// Address that produced it.
+    /// Address of whatever raised the alert. Absent when there is none.
     #[serde(rename = "generatorURL", skip_serializing_if = "String::is_empty")]
     pub generator_url: String,
-    /// The user who takes care of it.
+    /// The user in charge of the alert; null when nobody is.
     #[serde(rename = "assigned_to")]
     #[schema(required = true)]
     pub assigned_to: Option<AssigneeOutput>,
@@ -120,11 +120,11 @@ impl From<ActiveAlert> for AlertOutput {
 /// A page of active alerts.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertList {
-    /// The alerts.
+    /// The alerts of this page.
     pub alerts: Vec<AlertOutput>,
-    /// Where the page lies.
+    /// Position of this page in the list.
     pub pagination: Pagination,
-    /// What could not be asked.
+    /// Organizations whose alerts are missing because they could not be read, with the reason.
     pub warnings: Vec<String>,
 }
 
@@ -140,22 +140,22 @@ impl AlertList {
     }
 }
 
-/// Numbers of alerts.
+/// The number of active and resolved alerts.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertTotals {
-    /// Active ones, silenced ones too.
+    /// Number of active alerts, including silenced ones.
     pub active: u64,
-    /// Critical ones.
+    /// Number of active alerts of severity `critical`.
     pub critical: u64,
-    /// Warnings.
+    /// Number of active alerts of severity `warning`.
     pub warning: u64,
-    /// All others.
+    /// Number of active alerts of severity `info`, of any other severity, or of none.
     pub info: u64,
-    /// Silenced ones.
+    /// Number of active alerts that are silenced.
     pub muted: u64,
-    /// Resolved ones in the history.
+    /// Number of resolved alerts in the history.
     pub history: u64,
-    /// What is not as it should be.
+    /// Problems of these figures, for example that they are stale.
     pub warnings: Vec<String>,
 }
 
@@ -173,34 +173,34 @@ impl From<Totals> for AlertTotals {
     }
 }
 
-/// Resolved alerts of a day.
+/// The number of alerts resolved on one day.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertTrendPoint {
-    /// UTC, `YYYY-MM-DD`.
+    /// The day in UTC, as `YYYY-MM-DD`.
     #[schema(format = Date)]
     pub date: String,
-    /// How many.
+    /// Number of alerts resolved on that day.
     pub count: u64,
 }
 
-/// Resolved alerts over time.
+/// The number of resolved alerts over time.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertTrend {
-    /// Days looked back.
+    /// Length of the period in days: 7, 30, 180 or 365.
     pub period: u16,
-    /// The same in words.
+    /// Name of the period: `7 days`, `30 days`, `6 months` or `1 year`.
     pub period_label: &'static str,
-    /// Of the period.
+    /// Number of alerts resolved in the period.
     pub current_total: u64,
-    /// Of as many days before it.
+    /// Number of alerts resolved in the period of the same length before it.
     pub previous_total: u64,
-    /// Current minus previous.
+    /// `current_total` minus `previous_total`.
     pub delta: i64,
-    /// Of the previous total; 0 when that is 0.
+    /// `delta` in percent of `previous_total`, with two decimals; 0 when `previous_total` is 0.
     pub delta_percentage: f64,
-    /// `up`, `down` or `stable`.
+    /// Direction of the change: `up`, `down` or `stable`.
     pub trend: &'static str,
-    /// Every day of the period; the last one is today.
+    /// One point for each day of the period, oldest first; the last one is today.
     pub data_points: Vec<AlertTrendPoint>,
 }
 
@@ -242,39 +242,39 @@ fn date(day: i64) -> String {
     text
 }
 
-/// How often a name was seen.
+/// The number of resolved alerts with one name.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct NameCount {
-    /// Name of the alert.
+    /// Name of the alerts.
     pub alertname: String,
-    /// How often.
+    /// Number of alerts.
     pub count: i64,
 }
 
-/// How many alerts a system had.
+/// The number of resolved alerts of one system.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SystemCount {
     /// Key of the system.
     pub system_key: String,
-    /// How many.
+    /// Number of alerts.
     pub count: i64,
 }
 
-/// Statistics over resolved alerts.
+/// Statistics of resolved alerts.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertStatistics {
-    /// How many.
+    /// Number of resolved alerts.
     pub total: u64,
-    /// By severity; those without one are left out.
+    /// Number of resolved alerts by severity, without alerts that have none.
     pub by_severity: BTreeMap<String, i64>,
-    /// The most frequent names.
+    /// The most frequent names of alerts, with their number.
     pub top_alertnames: Vec<NameCount>,
-    /// The systems with the most alerts.
+    /// The systems with the most alerts, with their number.
     pub top_systems: Vec<SystemCount>,
-    /// Mean time from start to end.
+    /// Mean time from start to end of an alert, in seconds. Absent without alerts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mttr_seconds: Option<f64>,
-    /// Mean time between alerts.
+    /// Mean time between alerts, in seconds. Absent when there are too few alerts to tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mtbf_seconds: Option<f64>,
 }
@@ -301,44 +301,44 @@ impl From<Statistics> for AlertStatistics {
     }
 }
 
-/// One occurrence of an alert.
+/// One occurrence of an alert in the history.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RecordOutput {
-    /// Number.
+    /// Number of the entry; later entries have greater numbers.
     pub id: i64,
-    /// Its system.
+    /// Key of the system.
     pub system_key: String,
-    /// Name.
+    /// Name of the alert, from its label `alertname`.
     pub alertname: String,
-    /// Severity.
+    /// Severity of the alert, from its label `severity`; null if it has none.
     #[schema(required = true)]
     pub severity: Option<String>,
-    /// `firing` or `resolved`.
+    /// State: `firing` or `resolved`.
     pub status: String,
-    /// Identity within the organization.
+    /// Identifies the alert within its organization.
     pub fingerprint: String,
-    /// Start.
+    /// When the alert began to fire.
     #[schema(format = DateTime)]
     pub starts_at: String,
-    /// End.
+    /// When the alert ended; null if that is not known or it still fires.
     #[schema(format = DateTime, required = true)]
     pub ends_at: Option<String>,
-    /// Text for lists.
+    /// Short description, from the annotation `summary` or `summary_en`; null if the alert has neither.
     #[schema(required = true)]
     pub summary: Option<String>,
-    /// Labels.
+    /// Labels of the alert.
     #[schema(value_type = BTreeMap<String, String>)]
     pub labels: Box<RawValue>,
-    /// Annotations.
+    /// Annotations of the alert.
     #[schema(value_type = BTreeMap<String, String>)]
     pub annotations: Box<RawValue>,
-    /// The receiver that was notified.
+    /// Receiver that reported the alert through the history webhook; null otherwise.
     #[schema(required = true)]
     pub receiver: Option<String>,
-    /// When it was resolved; of one that fires, when it began to.
+    /// When the alert was recorded as resolved; of one that still fires, when it was first recorded.
     #[schema(format = DateTime)]
     pub created_at: String,
-    /// Its organization.
+    /// Id of the alert's organization.
     pub organization_id: String,
 }
 
@@ -364,12 +364,12 @@ impl RecordOutput {
     }
 }
 
-/// A page of the history.
+/// A page of the history of alerts.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct HistoryList {
-    /// The rows.
+    /// The occurrences on this page.
     pub alerts: Vec<RecordOutput>,
-    /// Where the page lies.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 
@@ -382,22 +382,22 @@ impl HistoryList {
     }
 }
 
-/// A name of alerts.
+/// A name that alerts can have.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertNameOutput {
-    /// Name.
+    /// Name of the alert.
     pub name: String,
-    /// Severity.
+    /// Usual severity of alerts of this name.
     pub severity: String,
-    /// Group of its tests.
+    /// Service that such alerts are about, such as `backup` or `storage`. Absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
 }
 
-/// Names of alerts.
+/// The names that alerts can be filtered by.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertFilters {
-    /// By name.
+    /// The names in alphabetical order: configured ones, and those in the caller's history.
     pub alerts: Vec<AlertNameOutput>,
 }
 

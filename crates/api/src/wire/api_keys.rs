@@ -6,19 +6,20 @@ use bailiwick_identity::api_keys::{ApiKey, Recorded, Wanted};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Body of a creation. Never printed.
+/// A personal API key to create.
+// Secrets do not print, so there is no `Debug`.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ApiKeyInput {
     /// What the key is for.
     #[schema(required = true, nullable = false)]
     pub name: Option<String>,
-    /// `read` or `write`.
+    /// What the key may do: `read`, or `write` for changes too.
     #[schema(required = true, nullable = false)]
     pub mode: Option<String>,
-    /// 1 to 365; 90 when absent.
+    /// Lifetime of the key in days, from 1 to 365; 90 by default.
     pub expires_in_days: Option<i64>,
-    /// The owner's password.
+    /// The caller's own password.
     #[schema(required = true, nullable = false)]
     pub password: Option<String>,
 }
@@ -34,34 +35,34 @@ impl From<ApiKeyInput> for Wanted {
     }
 }
 
-/// A key. All fields are always present.
+/// A personal API key, without its token. All fields are always present.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApiKeyOutput {
-    /// Id.
+    /// Unique identifier of the key.
     pub id: String,
-    /// Its owner.
+    /// Id of the user who owns the key.
     pub user_id: String,
-    /// The owner's present organization.
+    /// Id of the owner's current organization.
     pub organization_id: String,
     /// What the key is for.
     pub name: String,
     /// Public part of the token.
     pub key_public: String,
-    /// `read` or `write`.
+    /// What the key may do: `read`, or `write` for changes too.
     pub mode: &'static str,
-    /// From then on it is refused.
+    /// When the key expires.
     #[schema(value_type = String, format = DateTime)]
     pub expires_at: Ts,
-    /// Last use, up to a minute late.
+    /// When the key was last used, written at most once a minute; null if never.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub last_used_at: Option<Ts>,
-    /// Address of that use.
+    /// IP address that the key was last used from; null if never.
     #[schema(required = true)]
     pub last_used_ip: Option<String>,
-    /// End by its owner.
+    /// When the owner revoked the key; null if the owner has not.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub revoked_at: Option<Ts>,
-    /// Creation.
+    /// When the key was created.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
 }
@@ -84,50 +85,52 @@ impl From<ApiKey> for ApiKeyOutput {
     }
 }
 
-/// A new key with its token. Never printed.
+/// A new personal API key with its token.
+// Secrets do not print, so there is no `Debug`.
 #[derive(Serialize, ToSchema)]
 pub struct NewApiKeyOutput {
     /// The key.
     #[serde(flatten)]
     pub key: ApiKeyOutput,
-    /// For `Authorization: Bearer`; shown only now.
+    /// Token for `Authorization: Bearer`. Shown only this once.
     pub token: String,
 }
 
-/// The caller's keys.
+/// The caller's personal API keys.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApiKeyList {
-    /// The newest first.
+    /// The keys, newest first.
     pub api_keys: Vec<ApiKeyOutput>,
 }
 
-/// Something that happened to a key.
+/// Something that happened to an API key.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApiKeyEventOutput {
-    /// Id.
+    /// Unique identifier of the entry.
     pub id: String,
-    /// The key.
+    /// Id of the key.
     pub api_key_id: String,
-    /// Its owner.
+    /// Id of the user who owns the key.
     pub user_id: String,
-    /// The owner's organization at that time.
+    /// Id of the owner's organization at that time.
     pub organization_id: String,
-    /// `created`, `revoked`, `auth_failed` or `rate_limited`.
+    /// What happened: `created`, `revoked`, `auth_failed` or `rate_limited`.
     pub event: String,
-    /// Of `auth_failed`: `revoked`, `expired`, `user_inactive` or `invalid_secret`.
+    /// Why the key was refused: `revoked`, `expired`, `user_inactive` or `invalid_secret`; null unless `event` is
+    /// `auth_failed`.
     #[schema(required = true)]
     pub reason: Option<String>,
     /// Name of the key.
     pub key_name: String,
-    /// Mode of the key.
+    /// Mode of the key: `read` or `write`.
     pub key_mode: String,
-    /// Where the request came from.
+    /// IP address that the request came from.
     pub ip: String,
-    /// Its method.
+    /// HTTP method of the request.
     pub method: String,
-    /// Its path below the base path, without query.
+    /// Path of the request below the base path, without its query.
     pub path: String,
-    /// When.
+    /// When it happened.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
 }
@@ -151,12 +154,12 @@ impl From<Recorded> for ApiKeyEventOutput {
     }
 }
 
-/// One page of what happened to the caller's keys.
+/// A page of what happened to the caller's API keys.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApiKeyHistory {
-    /// The newest first.
+    /// The entries of this page, newest first.
     pub audit: Vec<ApiKeyEventOutput>,
-    /// Page.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 

@@ -9,44 +9,45 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// Body of PUT; clients send the whole object back. Other fields are ignored.
+/// Changes of an application. Clients may send the whole object back; other fields are ignored.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ApplicationInput {
-    /// Absent or null keeps, `""` clears.
+    /// New notes; `""` removes them. Absent or null changes nothing.
     pub notes: Option<String>,
 }
 
-/// Body of an assignment.
+/// The organization to assign an application to.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct AssignInput {
-    /// An organization in the caller's hierarchy.
+    /// Id of an organization within the caller's scope.
     #[schema(required = true, nullable = false)]
     pub organization_id: Option<String>,
 }
 
-/// The system an application runs on.
+/// The system that an application runs on.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct HostOutput {
-    /// Id.
+    /// Id of the system.
     pub id: String,
-    /// Name now.
+    /// Current name of the system.
     pub name: String,
 }
 
-/// The organization an application is assigned to.
+/// The organization that an application is assigned to.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AssignedOrganizationOutput {
-    /// Id.
+    /// Id of the organization.
     pub id: String,
-    /// The same.
+    /// Same value as `id`.
     pub logto_id: String,
-    /// Name now.
+    /// Current name of the organization.
     pub name: String,
-    /// Always empty.
+    /// Always `""`.
     pub description: &'static str,
-    /// Type.
+    /// Level of the organization: `owner`, `distributor`, `reseller` or `customer`; `unassigned` for the filter choice
+    /// `no_org`.
     pub r#type: &'static str,
 }
 
@@ -66,80 +67,80 @@ fn raw_or_null(text: Option<String>) -> Result<Option<Box<RawValue>>, Error> {
     text.map(raw).transpose()
 }
 
-/// An application.
+/// An application on a system.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApplicationOutput {
-    /// Id.
+    /// Unique identifier of the application.
     pub id: String,
-    /// Its system.
+    /// Id of the system that it runs on.
     pub system_id: String,
-    /// With the system, its key on the appliance.
+    /// Name of the module on its system, such as `nextcloud1`; unique there.
     pub module_id: String,
-    /// Name of the module it is an instance of.
+    /// Kind of module, such as `nextcloud`.
     pub instance_of: String,
-    /// Name of the product.
+    /// Name of the product, such as `Nextcloud`; null when it is not known.
     #[schema(required = true)]
     pub name: Option<String>,
-    /// Where its image comes from.
+    /// Image that the module is made from; null when it is not known.
     #[schema(required = true)]
     pub source: Option<String>,
-    /// What people call it.
+    /// Name that people have given the module on its system; null when there is none.
     #[schema(required = true)]
     pub display_name: Option<String>,
-    /// Number of its node.
+    /// Number of the node that it runs on; null when it is not known.
     #[schema(required = true)]
     pub node_id: Option<i64>,
-    /// Name of its node.
+    /// Name of that node; null when there is none.
     #[schema(required = true)]
     pub node_label: Option<String>,
-    /// Version.
+    /// Version of the module; null when it is not known.
     #[schema(required = true)]
     pub version: Option<String>,
-    /// To whom it is assigned.
+    /// Id of the organization that it is assigned to; null when there is none that the caller may see.
     #[schema(required = true)]
     pub organization_id: Option<String>,
-    /// Type of that organization.
+    /// Level of that organization: `owner`, `distributor`, `reseller` or `customer`; null when there is none.
     #[schema(required = true)]
     pub organization_type: Option<&'static str>,
-    /// `unassigned`, `assigned` or `error`.
+    /// Assignment: `unassigned` or `assigned`. `error` is reserved.
     pub status: String,
-    /// What else the document says of it.
+    /// Further facts of the module, as its inventory names them.
     #[schema(value_type = Object)]
     pub inventory_data: Box<RawValue>,
-    /// Reserved.
+    /// Reserved; null.
     #[schema(required = true, value_type = Option<Object>)]
     pub backup_data: Option<Box<RawValue>>,
-    /// Reserved.
+    /// Reserved; null.
     #[schema(required = true, value_type = Option<Object>)]
     pub services_data: Option<Box<RawValue>>,
-    /// Where it is administered.
+    /// Address where the application is administered; null when it is not known.
     #[schema(required = true)]
     pub url: Option<String>,
-    /// Free text.
+    /// Free text; null when there is none.
     #[schema(required = true)]
     pub notes: Option<String>,
-    /// Whether users work with it.
+    /// Whether people work with it. False for modules that only serve others, such as `traefik` and `loki`.
     pub is_user_facing: bool,
-    /// Creation.
+    /// When the service first created the application.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
-    /// Last change.
+    /// When the application was last changed.
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Ts,
-    /// First document that named it.
+    /// When an inventory first listed the application.
     #[schema(value_type = String, format = DateTime)]
     pub first_seen_at: Ts,
-    /// Newest document that named it.
+    /// When an inventory last listed the application.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub last_inventory_at: Option<Ts>,
-    /// Its system.
+    /// The system that it runs on.
     pub system: HostOutput,
-    /// The organization it is assigned to; absent when unassigned.
+    /// The organization that it is assigned to. Absent when there is none that the caller may see.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub organization: Option<AssignedOrganizationOutput>,
-    /// Whether the system's organization or one above it has rebranding enabled.
+    /// Whether rebranding is enabled for the system's organization or one above it.
     pub rebranding_enabled: bool,
-    /// Which one; left out unless enabled.
+    /// Id of the nearest organization with rebranding enabled. Absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebranding_org_id: Option<String>,
 }
@@ -182,63 +183,63 @@ impl ApplicationOutput {
 /// An application in a list.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApplicationItem {
-    /// Id.
+    /// Unique identifier of the application.
     pub id: String,
-    /// With the system, its key on the appliance.
+    /// Name of the module on its system, such as `nextcloud1`; unique there.
     pub module_id: String,
-    /// Name of the module it is an instance of.
+    /// Kind of module, such as `nextcloud`.
     pub instance_of: String,
-    /// Name of the product.
+    /// Name of the product, such as `Nextcloud`; null when it is not known.
     #[schema(required = true)]
     pub name: Option<String>,
-    /// Where its image comes from.
+    /// Image that the module is made from; null when it is not known.
     #[schema(required = true)]
     pub source: Option<String>,
-    /// What people call it.
+    /// Name that people have given the module on its system; null when there is none.
     #[schema(required = true)]
     pub display_name: Option<String>,
-    /// Version.
+    /// Version of the module; null when it is not known.
     #[schema(required = true)]
     pub version: Option<String>,
-    /// `unassigned`, `assigned` or `error`.
+    /// Assignment: `unassigned` or `assigned`. `error` is reserved.
     pub status: String,
-    /// Number of its node.
+    /// Number of the node that it runs on; null when it is not known.
     #[schema(required = true)]
     pub node_id: Option<i64>,
-    /// Name of its node.
+    /// Name of that node; null when there is none.
     #[schema(required = true)]
     pub node_label: Option<String>,
-    /// Where it is administered.
+    /// Address where the application is administered; null when it is not known.
     #[schema(required = true)]
     pub url: Option<String>,
-    /// Free text.
+    /// Free text; null when there is none.
     #[schema(required = true)]
     pub notes: Option<String>,
-    /// Whether its services have errors.
+    /// Whether its services have errors, by `services_data`; false without it.
     pub has_errors: bool,
-    /// What else the document says of it.
+    /// Further facts of the module, as its inventory names them.
     #[schema(value_type = Object)]
     pub inventory_data: Box<RawValue>,
-    /// Reserved.
+    /// Reserved; null.
     #[schema(required = true, value_type = Option<Object>)]
     pub backup_data: Option<Box<RawValue>>,
-    /// Reserved.
+    /// Reserved; null.
     #[schema(required = true, value_type = Option<Object>)]
     pub services_data: Option<Box<RawValue>>,
-    /// Its system.
+    /// The system that it runs on.
     pub system: HostOutput,
-    /// The organization it is assigned to; absent when unassigned.
+    /// The organization that it is assigned to. Absent when there is none that the caller may see.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub organization: Option<AssignedOrganizationOutput>,
-    /// Creation.
+    /// When the service first created the application.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
-    /// Newest document that named it.
+    /// When an inventory last listed the application.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub last_inventory_at: Option<Ts>,
-    /// Whether the system's organization or one above it has rebranding enabled.
+    /// Whether rebranding is enabled for the system's organization or one above it.
     pub rebranding_enabled: bool,
-    /// Which one; left out unless enabled.
+    /// Id of the nearest organization with rebranding enabled. Absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebranding_org_id: Option<String>,
 }
@@ -277,9 +278,9 @@ impl ApplicationItem {
 /// A page of applications.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApplicationList {
-    /// Rows.
+    /// The applications of this page.
     pub applications: Vec<ApplicationItem>,
-    /// Page.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 
@@ -296,29 +297,29 @@ impl ApplicationList {
     }
 }
 
-/// Listed applications by state.
+/// The number of applications by assignment.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StatusCounts {
-    /// Assigned.
+    /// Number of assigned applications.
     pub assigned: u64,
-    /// Unassigned.
+    /// Number of unassigned applications.
     pub unassigned: u64,
 }
 
-/// Numbers of listed applications.
+/// The number of applications within reach, as the unfiltered list counts them.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApplicationTotals {
-    /// All of them.
+    /// Number of all applications.
     pub total: u64,
-    /// Unassigned.
+    /// Number of unassigned applications.
     pub unassigned: u64,
-    /// Assigned.
+    /// Number of assigned applications.
     pub assigned: u64,
-    /// With errors in their services.
+    /// Number of applications whose services have errors.
     pub with_errors: u64,
-    /// By module.
+    /// Number of applications by kind of module.
     pub by_type: BTreeMap<String, u64>,
-    /// By status.
+    /// Number of applications by assignment.
     pub by_status: StatusCounts,
 }
 
@@ -335,14 +336,14 @@ impl From<Totals> for ApplicationTotals {
     }
 }
 
-/// The applications of one module.
+/// The number of applications of one kind of module.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TypeCount {
-    /// Module.
+    /// Kind of module, such as `nextcloud`.
     pub instance_of: String,
-    /// Name of the product.
+    /// Name of the product, such as `Nextcloud`; the kind of module when it is not known.
     pub name: String,
-    /// How many.
+    /// Number of applications.
     pub count: u64,
 }
 
@@ -352,14 +353,14 @@ impl From<ByType> for TypeCount {
     }
 }
 
-/// Applications by module.
+/// The number of applications by kind of module.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApplicationSummary {
-    /// Applications in all.
+    /// Number of applications of all kinds.
     pub total: u64,
-    /// The modules.
+    /// One entry for each kind of module.
     pub by_type: Vec<TypeCount>,
-    /// Counts modules; only when a page was asked for.
+    /// Position of this page in the list of kinds. Present only if the request has `page_size`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pagination: Option<Pagination>,
 }
@@ -372,14 +373,14 @@ impl ApplicationSummary {
     }
 }
 
-/// Versions of one module.
+/// The versions of one kind of module.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApplicationVersions {
-    /// Module.
+    /// Kind of module, such as `nextcloud`.
     pub application: String,
-    /// Name of the product.
+    /// Name of the product, such as `Nextcloud`; the kind of module when it is not known.
     pub name: String,
-    /// `<module>:<version>`, descending.
+    /// Versions in descending order, each as `<kind of module>:<version>`.
     pub versions: Vec<String>,
 }
 
@@ -389,18 +390,18 @@ impl From<TypeVersions> for ApplicationVersions {
     }
 }
 
-/// What the filters of the list can be set to.
+/// The values that the list of applications can be filtered by.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApplicationFilters {
-    /// Modules.
+    /// Kinds of modules.
     pub types: Vec<TypeCount>,
-    /// Their versions.
+    /// Versions, by kind of module.
     pub versions: Vec<ApplicationVersions>,
     /// Systems by name, at most 10,000.
     pub systems: Vec<HostOutput>,
-    /// Organizations by name, after `no_org` where one is unassigned.
+    /// Organizations by name. The first one is `no_org` if any application is unassigned.
     pub organizations: Vec<AssignedOrganizationOutput>,
-    /// Only with `q`: the lists that have more choices than `limit`.
+    /// Names of the lists that have more matches than `limit`. Present only if the request has `q`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<Vec<&'static str>>,
 }

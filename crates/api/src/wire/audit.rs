@@ -6,72 +6,72 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// A user who is named in a row.
+/// A user in an entry of the audit record.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AuditPerson {
-    /// Id.
+    /// Id of the user.
     pub id: String,
-    /// Present name; null once the user is destroyed.
+    /// Current name of the user; null once the user is destroyed.
     #[schema(required = true)]
     pub name: Option<String>,
-    /// Present address; null once the user is destroyed.
+    /// Current e-mail address of the user; null once the user is destroyed.
     #[schema(required = true)]
     pub email: Option<String>,
 }
 
-/// The organization of the user whose rights were used.
+/// An organization in an entry of the audit record.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AuditOrganization {
-    /// Id.
+    /// Id of the organization.
     pub id: String,
-    /// Present name; null once the organization is destroyed.
+    /// Current name of the organization; null once it is destroyed.
     #[schema(required = true)]
     pub name: Option<String>,
 }
 
-/// One change. All fields are always present.
+/// An entry of the audit record: one change. All fields are always present.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AuditEntry {
-    /// Names the change.
+    /// Unique identifier of the entry.
     pub id: String,
-    /// When.
+    /// When the change was made.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
-    /// Who acted; null = a system, the service itself, or an impersonator outside the caller's hierarchy.
+    /// Who made the change; null if it was a system, the service itself, or a person outside the caller's scope.
     #[schema(required = true)]
     pub actor: Option<AuditPerson>,
-    /// Whose rights the actor used, while impersonating.
+    /// The user that the actor impersonated; null if none, or if that user is outside the caller's scope.
     #[schema(required = true)]
     pub acting_for: Option<AuditPerson>,
-    /// Organization of the user whose rights were used.
+    /// The organization, at the time of the change, of the user whose rights were used; null if no user's were.
     #[schema(required = true)]
     pub organization: Option<AuditOrganization>,
-    /// `<kind of object>.<what>`.
+    /// What was done, such as `system.create`.
     pub action: String,
-    /// Kind of the object.
+    /// Kind of the object that was changed, such as `system`.
     pub object_type: String,
-    /// Id of the object.
+    /// Id of the object that was changed; null when there is none.
     #[schema(required = true)]
     pub object_id: Option<String>,
-    /// What the action has changed, before.
+    /// The changed fields before the change, without secrets; null when there are none.
     #[schema(required = true)]
     #[serde(serialize_with = "exact::write_value")]
     pub before: Option<Value>,
-    /// The same after it.
+    /// The changed fields after the change, without secrets; null when there are none.
     #[schema(required = true)]
     #[serde(serialize_with = "exact::write_value")]
     pub after: Option<Value>,
-    /// `X-Request-Id` of the request.
+    /// `X-Request-Id` of the request that made the change; null when there was none.
     #[schema(required = true)]
     pub request_id: Option<String>,
 }
 
-/// `GET /audit`.
+/// A page of the audit record.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AuditPage {
-    /// Changes, the newest first.
+    /// The entries, newest first. May have fewer entries than `page_size`, or none, before the end.
     pub audit: Vec<AuditEntry>,
-    /// `cursor` of the next page; null at the end.
+    /// Value of `cursor` for the next page; null at the end.
     #[schema(required = true)]
     pub next_cursor: Option<String>,
 }

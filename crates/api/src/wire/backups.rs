@@ -5,20 +5,20 @@ use bailiwick_fleet::backups::Backup;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A stored backup.
+/// A stored backup of a system.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BackupOutput {
-    /// UUIDv7 with the suffix that tells the kind of file.
+    /// Unique identifier of the backup: a UUID with the suffix of the file name, such as `.tar.gz` or `.bin`.
     pub id: String,
-    /// Name of the file, cleaned.
+    /// Name of the file, at most 255 characters. Characters outside `A-Za-z0-9._-` are replaced by `_`.
     pub filename: String,
-    /// Bytes.
+    /// Size of the file in bytes.
     pub size: i64,
-    /// Digest in hexadecimal.
+    /// SHA-256 of the file in hexadecimal.
     pub sha256: String,
-    /// As the system called it.
+    /// Media type of the file, as the system sent it.
     pub mimetype: String,
-    /// When.
+    /// When the backup was uploaded.
     #[schema(value_type = String, format = DateTime)]
     pub uploaded_at: Ts,
 }
@@ -30,21 +30,21 @@ impl From<Backup> for BackupOutput {
     }
 }
 
-/// A system's own backups.
+/// The backups of the calling system.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BackupList {
-    /// The newest first.
+    /// The backups, newest first.
     pub backups: Vec<BackupOutput>,
 }
 
-/// A system's backups as management sees them.
+/// The backups of a system.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SystemBackupList {
-    /// The newest first.
+    /// The backups, newest first.
     pub backups: Vec<BackupOutput>,
-    /// Bytes of them.
+    /// Size of all backups of the system in bytes.
     pub quota_used_bytes: i64,
-    /// How many there are.
+    /// Number of backups.
     pub slots_used: usize,
 }
 
@@ -56,27 +56,28 @@ impl From<Vec<Backup>> for SystemBackupList {
     }
 }
 
-/// The address of a backup. Never printed: anyone with the address can fetch the backup.
+/// The address that a backup can be downloaded from.
+// No `Debug`: anyone with the address can fetch the backup.
 #[derive(Serialize, ToSchema)]
 pub struct DownloadOutput {
-    /// The address.
+    /// The address. It needs no credential, so it must be kept secret.
     pub download_url: String,
-    /// How long it can be used.
+    /// Number of seconds that the address can be used.
     pub expires_in_seconds: u64,
 }
 
-/// What a system has deleted.
+/// The backup that the system has deleted.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeletedBackupOutput {
-    /// Its id.
+    /// Id of the backup.
     pub id: String,
 }
 
-/// What management has deleted.
+/// The backup that was deleted.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeletedSystemBackupOutput {
-    /// Whose.
+    /// Id of the system.
     pub system_id: String,
-    /// Its id.
+    /// Id of the backup.
     pub backup_id: String,
 }

@@ -9,18 +9,18 @@ use bailiwick_events::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Body of a creation or change; what is absent stays.
+/// An event subscription to create, or its changes. Absent fields of a change keep their values.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 pub struct SubscriptionInput {
-    /// What people call it.
+    /// Name of the subscription. Required for a new one.
     pub name: Option<String>,
-    /// Where events are posted to.
+    /// Address that events are posted to. Required for a new one.
     pub url: Option<String>,
-    /// Types or patterns (`system.*`, `*`).
+    /// Types of events to deliver; patterns such as `system.*` and `*` are allowed. Required for a new one.
     pub types: Option<Vec<String>>,
-    /// Whether anything is delivered.
+    /// Whether events are delivered. True enables a subscription again that the service has switched off.
     pub enabled: Option<bool>,
-    /// Of a creation: whose it is; the caller's organization without it.
+    /// Id of the organization that a new subscription belongs to; the caller's own by default. Ignored in changes.
     pub organization_id: Option<String>,
 }
 
@@ -31,48 +31,48 @@ impl From<SubscriptionInput> for Input {
     }
 }
 
-/// A subscription.
+/// An event subscription of an organization: an address that receives events.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Subscription {
-    /// Id.
+    /// Unique identifier of the subscription.
     pub id: String,
-    /// Whose.
+    /// Id of the organization that the subscription belongs to.
     pub organization_id: String,
-    /// What people call it.
+    /// Name of the subscription.
     pub name: String,
-    /// Where events are posted to.
+    /// Address that events are posted to; `scheme://host/[REDACTED]` for callers who may not see it.
     pub url: String,
-    /// Types or patterns.
+    /// Types of events that are delivered, or patterns such as `system.*` and `*`.
     pub types: Vec<String>,
-    /// Whether anything is delivered.
+    /// Whether events are delivered.
     pub enabled: bool,
-    /// Since when not.
+    /// When the subscription was switched off; null while it is enabled.
     #[schema(value_type = Option<String>)]
     pub disabled_at: Option<Ts>,
-    /// Why the service has switched it off, if it has.
+    /// Why the service has switched the subscription off; null if it has not.
     pub disabled_reason: Option<String>,
-    /// Since when nothing could be delivered.
+    /// Since when no delivery has succeeded; null after a success.
     #[schema(value_type = Option<String>)]
     pub failing_since: Option<Ts>,
-    /// Why the last delivery has failed.
+    /// Why the last delivery failed; null if it succeeded.
     pub last_error: Option<String>,
-    /// When a delivery was last taken.
+    /// When a delivery last succeeded; null if never.
     #[schema(value_type = Option<String>)]
     pub last_success_at: Option<Ts>,
-    /// Until when the secret before the last rotation signs as well.
+    /// Until when the previous secret also signs deliveries; null if the secret was never replaced.
     #[schema(value_type = Option<String>)]
     pub previous_secret_until: Option<Ts>,
-    /// Deliveries that wait.
+    /// Number of deliveries that wait.
     pub pending: u64,
-    /// Deliveries that were given up.
+    /// Number of deliveries that were given up.
     pub dead: u64,
-    /// Creation.
+    /// When the subscription was created.
     #[schema(value_type = String)]
     pub created_at: Ts,
-    /// Last change by people.
+    /// When a person last changed the subscription.
     #[schema(value_type = String)]
     pub updated_at: Ts,
-    /// The secret; only in the answer that made it.
+    /// Secret that signs the deliveries. Present only in the answer that created or replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
 }
@@ -102,34 +102,34 @@ impl From<View> for Subscription {
     }
 }
 
-/// One subscription.
+/// One event subscription.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct OneSubscription {
-    /// It.
+    /// The subscription.
     pub subscription: Subscription,
 }
 
-/// `GET /events/subscriptions`.
+/// A page of the event subscriptions within reach.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SubscriptionList {
-    /// Subscriptions of the page.
+    /// The subscriptions of this page.
     pub subscriptions: Vec<Subscription>,
-    /// Page.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 
-/// What came of a test.
+/// The result of a test delivery.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct TestOutput {
-    /// `webhook-id` of the message.
+    /// Id of the test event, also its header `webhook-id`.
     pub id: String,
-    /// Whether it was taken.
+    /// Whether the recipient accepted the event.
     pub delivered: bool,
-    /// Status of the answer, if there was one.
+    /// HTTP status that the recipient answered with; null without an answer.
     pub status: Option<i64>,
-    /// Why it was not taken.
+    /// Why the event was not accepted; null if it was.
     pub error: Option<String>,
-    /// How long it took, in milliseconds.
+    /// Time that the delivery took, in milliseconds.
     pub duration_ms: u64,
 }
 
@@ -145,32 +145,32 @@ impl From<Tested> for TestOutput {
     }
 }
 
-/// A delivery.
+/// The delivery of one event to a subscription.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Delivery {
-    /// Id of the event, also `webhook-id`.
+    /// Id of the event, also the header `webhook-id` of the delivery.
     pub event_id: String,
-    /// Its sequence.
+    /// Sequence number of the event, in decimal digits.
     pub sequence: String,
-    /// Its type.
+    /// Type of the event, such as `system.updated`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// `pending`, `delivered`, `dead` or `withheld`.
+    /// State: `pending`, `delivered`, `dead` (given up) or `withheld` (the organization may no longer read the event).
     pub status: String,
-    /// Tries so far.
+    /// Number of attempts so far.
     pub attempts: i64,
-    /// Next try, while it waits.
+    /// When the next attempt is due; null unless the delivery is pending.
     #[schema(value_type = Option<String>)]
     pub next_attempt_at: Option<Ts>,
-    /// When it was first to be delivered.
+    /// When the delivery first became due.
     #[schema(value_type = String)]
     pub created_at: Ts,
-    /// When it was over.
+    /// When the delivery ended; null while it is pending.
     #[schema(value_type = Option<String>)]
     pub finished_at: Option<Ts>,
-    /// Status of the last answer.
+    /// HTTP status that the recipient last answered with; null without an answer.
     pub last_status: Option<i64>,
-    /// Why the last try has failed.
+    /// Why the last attempt failed; null if it did not.
     pub last_error: Option<String>,
 }
 
@@ -192,21 +192,21 @@ impl From<bailiwick_events::Delivery> for Delivery {
     }
 }
 
-/// `GET …/deliveries`.
+/// A page of the deliveries of a subscription.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct DeliveryList {
-    /// Deliveries of the page.
+    /// The deliveries of this page, newest event first.
     pub deliveries: Vec<Delivery>,
-    /// Page.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 
-/// Which events are to be delivered again: one, or those since a time.
+/// The events to deliver again: one, or all since a time.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 pub struct ReplayInput {
-    /// One event.
+    /// Id of a single event.
     pub event_id: Option<String>,
-    /// Those of this time or later, at most 10,000.
+    /// Time in RFC 3339. Events of this time or later are delivered again, at most 10,000.
     pub since: Option<String>,
 }
 
@@ -216,9 +216,9 @@ impl From<ReplayInput> for Replay {
     }
 }
 
-/// What is delivered again.
+/// The number of events that are delivered again.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Replayed {
-    /// How many events.
+    /// Number of events.
     pub events: u64,
 }

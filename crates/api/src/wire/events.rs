@@ -1,4 +1,5 @@
-//! Events on the wire (docs/events.md): a CloudEvents 1.0 object that is also the payload that Standard Webhooks advises.
+//! Events on the wire (docs/events.md): a CloudEvents 1.0 object that is also the payload that Standard Webhooks
+//! advises.
 
 use crate::envelope::Pagination;
 use bailiwick_events::{Stored, signatures::Message};
@@ -6,27 +7,27 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// One event, the same in the list, in the stream and in a delivery.
+/// An event: something that has happened to an object. Lists, streams and deliveries have the same form.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Event {
-    /// CloudEvents version.
+    /// Version of CloudEvents: `1.0`.
     pub specversion: &'static str,
-    /// Id; the same at every delivery.
+    /// Unique identifier of the event, the same in every delivery.
     pub id: String,
-    /// Address of the service.
+    /// Public address of this service.
     pub source: String,
-    /// `<kind>.<what>`.
+    /// What has happened, such as `system.updated`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Path of the object; null when it cannot be read any more.
+    /// Path of the object below a base path; null when the object can no longer be read.
     pub subject: Option<String>,
-    /// When.
+    /// When it happened.
     pub time: String,
-    /// The same, by the name of Standard Webhooks.
+    /// Same value as `time`, under the name that Standard Webhooks uses.
     pub timestamp: String,
-    /// Order of events: decimal digits.
+    /// Position in the order of events, in decimal digits; later events have greater numbers.
     pub sequence: String,
-    /// Ids, names, what changed.
+    /// Ids, names and the changed fields of the object. The fields depend on `type`.
     pub data: Value,
 }
 
@@ -39,13 +40,14 @@ impl Event {
     }
 }
 
-/// `GET /events`.
+/// A page of events.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct EventList {
-    /// Events of the page.
+    /// The events of this page.
     pub events: Vec<Event>,
-    /// The newest sequence number that is no longer kept: a reader who has read less far may have missed events.
+    /// Sequence number of the newest event that is no longer kept. A reader who has read less far may have missed
+    /// events.
     pub removed_up_to: String,
-    /// Page.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }

@@ -9,30 +9,30 @@ use bailiwick_identity::impersonation::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Body of a consent.
+/// A consent to be impersonated.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ConsentInput {
-    /// 0 to 168; 0 or missing = 1.
+    /// How long the consent is valid, in hours, at most 168; 1 if it is 0 or missing.
     pub duration_hours: Option<i64>,
 }
 
-/// A consent.
+/// A user's consent to be impersonated.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ConsentOutput {
-    /// Id.
+    /// Unique identifier of the consent.
     pub id: String,
-    /// The user who has given it.
+    /// Id of the user who gave the consent.
     pub user_id: String,
-    /// Its end.
+    /// When the consent expires.
     #[schema(value_type = String, format = DateTime)]
     pub expires_at: Ts,
-    /// How long it was given for.
+    /// How long the consent was given for, in minutes.
     pub max_duration_minutes: i64,
-    /// When it was given.
+    /// When the consent was given.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
-    /// Always true: others are not shown.
+    /// Always true: only a valid consent is shown.
     pub active: bool,
 }
 
@@ -49,40 +49,40 @@ impl From<Consent> for ConsentOutput {
     }
 }
 
-/// The caller's consent.
+/// The caller's consent to be impersonated.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ConsentAnswer {
-    /// Null without one.
+    /// The consent; null when there is none.
     #[schema(required = true)]
     pub consent: Option<ConsentOutput>,
 }
 
-/// Body of a start.
+/// The user to impersonate.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct StartInput {
-    /// As whom.
+    /// Id of a user who has consented.
     #[schema(required = true, nullable = false)]
     pub user_id: Option<String>,
 }
 
-/// A session that has started.
+/// An impersonation session that has started.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StartOutput {
-    /// True.
+    /// Always true.
     pub is_impersonating: bool,
-    /// Impersonation token, for `Authorization: Bearer`; there is no refresh token.
+    /// Impersonation token, for `Authorization: Bearer`. It cannot be refreshed.
     pub token: String,
-    /// Seconds to the expiry of the consent.
+    /// Seconds until the consent, and with it the token, expires.
     pub expires_in: u64,
-    /// The expiry of the consent.
+    /// When the consent, and with it the token, expires.
     #[schema(value_type = String, format = DateTime)]
     pub expires_at: Ts,
-    /// The session.
+    /// Id of the impersonation session.
     pub session_id: String,
-    /// Whose rights the token gives.
+    /// The user whose rights the token gives.
     pub impersonated_user: SessionUser,
-    /// To whom.
+    /// The user who acts.
     pub impersonator: SessionUser,
 }
 
@@ -100,32 +100,32 @@ impl From<Started> for StartOutput {
     }
 }
 
-/// Whether the caller acts as another user; all fields but the first only if so.
+/// Whether the caller impersonates another user. The fields after the first are present only if so.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct StatusOutput {
-    /// Whether a session goes on.
+    /// Whether an impersonation session is active.
     pub is_impersonating: bool,
-    /// The session.
+    /// Id of the impersonation session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Whose rights it gives.
+    /// The user whose rights the session gives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impersonated_user: Option<SessionUser>,
-    /// To whom.
+    /// The user who acts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impersonator: Option<SessionUser>,
-    /// The expiry of the consent.
+    /// When the consent, and with it the session, expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Ts>,
-    /// Start.
+    /// When the session started.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub created_at: Option<Ts>,
-    /// With the impersonator's own token: a fresh impersonation token.
+    /// A new impersonation token of the session. Present only if the request had the impersonator's own token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// Seconds it lives.
+    /// Seconds until `token` expires. Present only with `token`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_in: Option<u64>,
 }
@@ -152,35 +152,35 @@ impl From<Status> for StatusOutput {
     }
 }
 
-/// A session.
+/// A session in which one user acted as another.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SessionOutput {
-    /// Id.
+    /// Unique identifier of the session.
     pub session_id: String,
-    /// The user who acted.
+    /// Id of the user who acted.
     pub impersonator_user_id: String,
-    /// As whom.
+    /// Id of the user whose rights were used.
     pub impersonated_user_id: String,
-    /// User name at the start.
+    /// User name of the impersonator when the session started.
     pub impersonator_username: String,
-    /// User name at the start.
+    /// User name of the impersonated user when the session started.
     pub impersonated_username: String,
-    /// Display name at the start.
+    /// Display name of the impersonator when the session started.
     pub impersonator_name: String,
-    /// Display name at the start.
+    /// Display name of the impersonated user when the session started.
     pub impersonated_name: String,
-    /// Start.
+    /// When the session started.
     #[schema(value_type = String, format = DateTime)]
     pub start_time: Ts,
-    /// End, or null.
+    /// When the session ended or expired; null while it is active.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub end_time: Option<Ts>,
-    /// Rounded, or null.
+    /// Length of the session in minutes, rounded; null while it is active.
     #[schema(required = true)]
     pub duration_minutes: Option<u64>,
-    /// All audit entries.
+    /// Number of audit entries of the session.
     pub action_count: i64,
-    /// `active` or `completed`.
+    /// State: `active` or `completed`.
     pub status: &'static str,
 }
 
@@ -206,60 +206,61 @@ impl SessionOutput {
     }
 }
 
-/// One session.
+/// One impersonation session.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SessionAnswer {
     /// The session.
     pub session: SessionOutput,
 }
 
-/// One page of sessions.
+/// A page of impersonation sessions.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SessionList {
-    /// Rows, the newest first.
+    /// The sessions of this page, newest first.
     pub sessions: Vec<SessionOutput>,
-    /// Page.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 
-/// What was done in a session. The five fields of a call are null for its start and end.
+/// An entry of the record of an impersonation session. `api_endpoint`, `http_method`, `request_data`, `response_status`
+/// and `response_status_text` are null for its start and end.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AuditEntryOutput {
-    /// Id.
+    /// Unique identifier of the entry.
     pub id: String,
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The user who acted.
+    /// Id of the user who acted.
     pub impersonator_user_id: String,
-    /// As whom.
+    /// Id of the user whose rights were used.
     pub impersonated_user_id: String,
-    /// `session_start`, `api_call` or `session_end`.
+    /// Kind of entry: `session_start`, `api_call` or `session_end`.
     pub action_type: String,
-    /// Path and query without secrets, 255 characters at most.
+    /// Path and query of the request, without secrets, at most 255 characters.
     #[schema(required = true)]
     pub api_endpoint: Option<String>,
-    /// Method.
+    /// HTTP method of the request.
     #[schema(required = true)]
     pub http_method: Option<String>,
-    /// Body without secrets; null for a request without one.
+    /// Body of the request, without secrets; null if it had none. A long body is cut at 10,000 characters.
     #[schema(required = true)]
     pub request_data: Option<String>,
-    /// Status of the answer; null when it was never sent.
+    /// HTTP status of the answer; null if the request was never answered.
     #[schema(required = true)]
     pub response_status: Option<i64>,
-    /// Its words.
+    /// Text of that status, such as `Not Found`.
     #[schema(required = true)]
     pub response_status_text: Option<String>,
-    /// When.
+    /// When it happened.
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Ts,
-    /// User name at the start.
+    /// User name of the impersonator when the session started.
     pub impersonator_username: String,
-    /// User name at the start.
+    /// User name of the impersonated user when the session started.
     pub impersonated_username: String,
-    /// Display name at the start.
+    /// Display name of the impersonator when the session started.
     pub impersonator_name: String,
-    /// Display name at the start.
+    /// Display name of the impersonated user when the session started.
     pub impersonated_name: String,
 }
 
@@ -286,14 +287,14 @@ impl AuditEntryOutput {
     }
 }
 
-/// One page of what was done in a session.
+/// A page of the record of an impersonation session.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AuditList {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// Rows, the oldest first.
+    /// The entries of this page, oldest first.
     pub entries: Vec<AuditEntryOutput>,
-    /// Page.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 

@@ -6,16 +6,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-/// Body of a confirmation.
+/// The confirmation of an import.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ConfirmInput {
-    /// Of the validation.
+    /// The `import_id` of the preview, valid once and for 30 minutes.
     #[schema(required = true, nullable = false)]
     pub import_id: Option<String>,
-    /// Whether rows that exist already are overwritten; false unless given.
+    /// Whether to overwrite objects that exist already; false by default.
     pub r#override: Option<bool>,
-    /// Users only: `{"<row_number>":{"organization_id":"…"}}` for ambiguous rows. What is not of this form is ignored.
+    /// Chosen organizations of ambiguous rows, as `{"<row_number>":{"organization_id":"…"}}`. Only for users; anything
+    /// of another form is ignored.
     #[schema(value_type = Option<Object>)]
     pub resolutions: Value,
 }
@@ -36,14 +37,14 @@ impl From<ConfirmInput> for Confirmation {
     }
 }
 
-/// An organization to choose.
+/// An organization that can be chosen for an ambiguous row.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CandidateOutput {
-    /// Id.
+    /// Id of the organization.
     pub logto_id: String,
-    /// Name.
+    /// Name of the organization.
     pub name: String,
-    /// `distributor`, `reseller` or `customer`.
+    /// Level of the organization: `distributor`, `reseller` or `customer`.
     pub r#type: &'static str,
 }
 
@@ -53,20 +54,20 @@ impl From<OrgRef> for CandidateOutput {
     }
 }
 
-/// Something to say about a cell.
+/// An error or warning about one cell.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct IssueOutput {
-    /// Column.
+    /// Name of the column.
     pub field: &'static str,
-    /// Code.
+    /// Code of the error or warning, such as `required` or `already_exists`.
     pub message: &'static str,
-    /// Of a warning.
+    /// Text of the cell. Present only in warnings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// Of an error: what the cell said, unless it said nothing. With `duplicate_in_csv` the row where it stands first
-    /// follows, with `already_used` the address of the other user; `unknown` and `insufficient_privileges` name roles.
+    /// Of an error: text of the cell, if any. `duplicate_in_csv` adds the number of the row that has the value first,
+    /// `already_used` the e-mail address of the other user. `unknown` and `insufficient_privileges` name roles.
     pub values: Vec<String>,
-    /// With `ambiguous` only: the organizations of that name. The choice is sent with the confirmation.
+    /// Organizations of that name, at most 50. Present only with `ambiguous`; the choice is sent with the confirmation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<CandidateOutput>,
 }
@@ -86,16 +87,16 @@ impl From<Issue> for IssueOutput {
 /// A row of the file.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RowOutput {
-    /// The header is 1.
+    /// Number of the row in the file. The header is row 1.
     pub row_number: usize,
-    /// `valid`, `warning`, `ambiguous` or `error`.
+    /// Result: `valid`, `warning` (the object exists already), `ambiguous` (an organization must be chosen) or `error`.
     pub status: &'static str,
-    /// Cells by column.
+    /// Texts of the cells by column. Rows of users also have `organization_id` and `role_ids`.
     #[schema(value_type = Object)]
     pub data: Map<String, Value>,
-    /// What keeps it from being imported; of an `ambiguous` row only until an organization is chosen.
+    /// Why the row cannot be imported. An `ambiguous` row can be, once an organization is chosen.
     pub errors: Vec<IssueOutput>,
-    /// What to look at before it is.
+    /// What to check before the import.
     pub warnings: Vec<IssueOutput>,
 }
 
@@ -116,22 +117,22 @@ impl From<Row> for RowOutput {
     }
 }
 
-/// What a validation found.
+/// The result of checking a file before its import.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ImportPreview {
-    /// For the confirmation, within 30 minutes.
+    /// Id for the confirmation, valid once and for 30 minutes.
     pub import_id: String,
-    /// All rows.
+    /// Number of all rows.
     pub total_rows: usize,
-    /// Rows that would be created.
+    /// Number of rows that would create an object.
     pub valid_rows: usize,
-    /// Rows that cannot be imported.
+    /// Number of rows that cannot be imported.
     pub error_rows: usize,
-    /// Rows that exist already.
+    /// Number of rows whose object exists already.
     pub warning_rows: usize,
-    /// Rows whose organization must be chosen; only of users.
+    /// Number of rows whose organization must be chosen. Only users have such rows.
     pub ambiguous_rows: usize,
-    /// All rows in order.
+    /// All rows, in the order of the file.
     pub rows: Vec<RowOutput>,
 }
 
@@ -153,33 +154,33 @@ impl From<Preview> for ImportPreview {
 /// What became of a row.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ResultOutput {
-    /// The header is 1.
+    /// Number of the row in the file. The header is row 1.
     pub row_number: usize,
-    /// `created`, `updated`, `skipped` or `failed`.
+    /// Result: `created`, `updated`, `skipped` or `failed`.
     pub status: &'static str,
-    /// Of what was created or updated.
+    /// Id of the object that was created or updated. Absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// `error`, `warning_not_overridden` or `ambiguous_unresolved`.
+    /// Why the row was skipped: `error`, `warning_not_overridden` or `ambiguous_unresolved`. Absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
-    /// Why a row failed.
+    /// Why the row failed. Absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// What became of all rows.
+/// The result of an import.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct ImportResult {
-    /// New objects.
+    /// Number of objects that were created.
     pub created: usize,
-    /// Objects overwritten.
+    /// Number of objects that were overwritten.
     pub updated: usize,
-    /// Rows left out.
+    /// Number of rows that were left out.
     pub skipped: usize,
-    /// Rows refused.
+    /// Number of rows that were refused while they were written.
     pub failed: usize,
-    /// All rows in order.
+    /// All rows, in the order of the file.
     pub results: Vec<ResultOutput>,
 }
 

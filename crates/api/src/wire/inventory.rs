@@ -8,36 +8,36 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// A record with its document.
+/// An inventory record: a document that a system has sent, with the result of its comparison.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct InventoryRecordOutput {
-    /// Ascending in order of creation.
+    /// Number of the record; later records have greater numbers.
     pub id: i64,
-    /// Whose.
+    /// Id of the system that sent the document.
     pub system_id: String,
-    /// Newest receipt of this very document.
+    /// When this document was last received. A repeated document moves this time and adds no record.
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Ts,
-    /// The document, in value what was received: it goes from storage to wire without being read. Left out with
-    /// `fields=meta`.
+    /// The document with the same value as received. Absent with `fields=meta`.
+    // It goes from storage to wire without being parsed.
     #[schema(value_type = Object)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Box<RawValue>>,
-    /// SHA-256 of the canonical text.
+    /// SHA-256 of the document's canonical text, in lower-case hexadecimal.
     pub data_hash: String,
-    /// Bytes of the canonical text.
+    /// Size of the document's canonical text in bytes.
     pub data_size: i64,
-    /// Null while it waits for its comparison.
+    /// When the record was compared with the one before it; null until then.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub processed_at: Option<Ts>,
     /// Whether the comparison found changes.
     pub has_changes: bool,
-    /// How many.
+    /// Number of changes that the comparison found.
     pub change_count: i64,
-    /// Creation of the record.
+    /// When the record was created.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
-    /// Last touched.
+    /// When the record was last changed, for example because the same document arrived again.
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Ts,
 }
@@ -75,57 +75,58 @@ fn raw(text: String) -> Result<Box<RawValue>, Error> {
     RawValue::from_string(text).map_err(Error::internal)
 }
 
-/// Beside the rows of a page.
+/// What a page has besides its entries.
 #[derive(Debug, Serialize)]
 pub struct PageRest {
-    /// Of the list.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 
-/// `GET /systems/{id}/inventory`, for the interface document; the answer is written row by row.
+/// A page of the inventory records of a system.
+// For the interface document alone: the answer is written row by row.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct HistoryOutput {
-    /// Newest first.
+    /// The records, newest first.
     pub records: Vec<InventoryRecordOutput>,
-    /// Of the list.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 
-/// A difference between two records.
+/// A change: one difference between two inventory records of a system.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DiffOutput {
-    /// Ascending in order of creation.
+    /// Number of the change; later changes have greater numbers.
     pub id: i64,
-    /// Whose.
+    /// Id of the system.
     pub system_id: String,
-    /// Record compared with; null when it was thinned out.
+    /// Number of the older record; null once that record has been removed by retention.
     #[schema(required = true)]
     pub previous_inventory_id: Option<i64>,
-    /// Record compared; 0 when it was thinned out.
+    /// Number of the newer record; 0 once that record has been removed by retention.
     pub inventory_id: i64,
-    /// `create`, `update`, `delete`.
+    /// Kind of change: `create`, `update` or `delete`.
     pub diff_type: &'static str,
-    /// The path to show.
+    /// Place in the document, such as `facts.modules.nextcloud1.version`; at most 500 characters.
     pub field_path: String,
-    /// The value before; null on the absent side.
+    /// The value before, of any JSON type; null if there was none.
     #[schema(required = true, value_type = serde_json::Value)]
     pub previous_value: Option<Box<RawValue>>,
-    /// The value now; null on the absent side.
+    /// The value now, of any JSON type; null if there is none.
     #[schema(required = true, value_type = serde_json::Value)]
     pub current_value: Option<Box<RawValue>>,
-    /// `critical`, `high`, `medium`, `low`.
+    /// Severity: `critical`, `high`, `medium` or `low`.
     pub severity: &'static str,
-    /// Part of the system.
+    /// Part of the document that has changed, such as `modules`, `network` or `hardware`.
     pub category: String,
-    /// Whether a notification was sent.
+    /// True for every change that the service has stored.
     pub notification_sent: bool,
-    /// When it was found.
+    /// When the service found the change.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
-    /// `previous_inventory_id` again, for older clients.
+    /// Same value as `previous_inventory_id`, for older clients.
     #[schema(required = true, deprecated)]
     pub previous_id: Option<i64>,
-    /// `inventory_id` again, for older clients.
+    /// Same value as `inventory_id`, for older clients.
     #[schema(deprecated)]
     pub current_id: i64,
 }
@@ -159,56 +160,58 @@ pub fn diff_line(diff: &DiffOutput) -> Result<String, Error> {
     serde_json::to_string(diff).map_err(Error::internal)
 }
 
-/// `GET /systems/{id}/inventory/diffs`, for the interface document; the answer is written row by row.
+/// A page of changes in the inventory of a system.
+// For the interface document alone: the answer is written row by row.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DiffList {
-    /// Newest batch first.
+    /// The changes: those of the newest comparison first, each comparison's in the order of their numbers.
     pub diffs: Vec<DiffOutput>,
-    /// Of the list.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 
-/// Beside the rows of a batch.
+/// What a batch of changes has besides the changes.
 #[derive(Debug, Serialize)]
 pub struct BatchRest {
-    /// Rows.
+    /// Number of changes in the batch.
     pub count: usize,
-    /// The record they belong to.
+    /// Number of the record that the changes belong to. Absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_inventory_id: Option<i64>,
 }
 
-/// `GET /systems/{id}/inventory/diffs/latest`, for the interface document; the answer is written row by row.
+/// The changes of the newest record that has any.
+// For the interface document alone: the answer is written row by row.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DiffBatch {
-    /// The most severe first.
+    /// The changes, most severe first.
     pub diffs: Vec<DiffOutput>,
-    /// How many.
+    /// Number of changes in the batch.
     pub count: usize,
-    /// Left out when there is none.
+    /// Number of the record that the changes belong to. Absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_inventory_id: Option<i64>,
 }
 
-/// How much has changed.
+/// The number of changes in the inventory of a system.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SummaryOutput {
-    /// Whose.
+    /// Id of the system.
     pub system_id: String,
-    /// In all.
+    /// Number of changes: all stored ones, or those of the latest record.
     pub total_changes: i64,
-    /// Of the last 24 hours.
+    /// Number of changes of the last 24 hours. For the latest record, the same as `total_changes`.
     pub recent_changes: i64,
-    /// Timestamp of the record.
+    /// When the document of the record was last received.
     #[schema(value_type = String, format = DateTime)]
     pub last_inventory_time: Ts,
-    /// Whether one is critical.
+    /// Whether at least one of the changes is critical.
     pub has_critical_changes: bool,
-    /// Whether an inventory alert is not over.
+    /// Whether an inventory alert is unresolved.
     pub has_alerts: bool,
-    /// Only categories that occur.
+    /// Number of changes by category. Categories without changes are absent.
     pub changes_by_category: BTreeMap<String, i64>,
-    /// Only severities that occur.
+    /// Number of changes by severity. Severities without changes are absent.
     #[schema(value_type = BTreeMap<String, i64>)]
     pub changes_by_severity: BTreeMap<&'static str, i64>,
 }
@@ -228,31 +231,31 @@ impl From<Summary> for SummaryOutput {
     }
 }
 
-/// Differences that pass the filters.
+/// The number of changes that pass the filters, by severity.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TimelineSummary {
-    /// In all.
+    /// Number of changes of all severities.
     pub total: i64,
-    /// Of that severity.
+    /// Number of critical changes.
     pub critical: i64,
-    /// Of that severity.
+    /// Number of changes of high severity.
     pub high: i64,
-    /// Of that severity.
+    /// Number of changes of medium severity.
     pub medium: i64,
-    /// Of that severity.
+    /// Number of changes of low severity.
     pub low: i64,
 }
 
-/// A UTC date.
+/// The records and changes of one day.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TimelineGroup {
-    /// `YYYY-MM-DD`.
+    /// The day in UTC, as `YYYY-MM-DD`.
     pub date: String,
-    /// Records of that date that are still stored.
+    /// Number of records of that day that are still stored.
     pub inventory_count: usize,
-    /// Differences of that date that pass the filters.
+    /// Number of changes of that day that pass the filters.
     pub change_count: i64,
-    /// Ascending.
+    /// Numbers of those records, ascending.
     pub inventory_ids: Vec<i64>,
 }
 
@@ -267,14 +270,14 @@ impl From<Day> for TimelineGroup {
     }
 }
 
-/// Records and differences by date.
+/// A page of the days on which the inventory of a system changed.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TimelineOutput {
-    /// Over all dates.
+    /// The number of changes on all days, not only on those of this page.
     pub summary: TimelineSummary,
-    /// Newest first.
+    /// The days with a record or a change, newest first.
     pub groups: Vec<TimelineGroup>,
-    /// Counts dates.
+    /// Position of this page in the list of days.
     pub pagination: Pagination,
 }
 

@@ -11,24 +11,24 @@ use utoipa::ToSchema;
 /// An organization of any family.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DirectoryEntry {
-    /// Id.
+    /// Unique identifier of the organization.
     pub id: String,
-    /// The same value again.
+    /// Same value as `id`.
     pub logto_id: String,
-    /// Name.
+    /// Name of the organization.
     pub name: String,
-    /// `""` when absent.
+    /// Free text; `""` when there is none.
     pub description: String,
-    /// `distributor`, `reseller` or `customer`.
+    /// Family: `distributor`, `reseller` or `customer`.
     pub r#type: &'static str,
 }
 
-/// One page of all families.
+/// A page of organizations of all families.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Directory {
-    /// Rows.
+    /// The organizations of this page.
     pub organizations: Vec<DirectoryEntry>,
-    /// Page.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 
@@ -50,26 +50,26 @@ impl Directory {
 /// Whether a VAT number is in use.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct VatOutput {
-    /// By an organization of the family below the caller's.
+    /// Whether an organization of that family below the caller's own has the VAT number.
     pub exists: bool,
 }
 
-/// A reseller that is a distributor now.
+/// A reseller that was made a distributor.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PromotedOutput {
-    /// Complete, without counts.
+    /// The organization, without counts.
     pub distributor: OrganizationOutput,
-    /// The organization above it until now.
+    /// Id of the organization that was above it until now.
     pub detached_from_organization_id: String,
-    /// The owner.
+    /// Id of the organization that is above it now: the owner.
     pub parent_organization_id: String,
-    /// Customers that came along.
+    /// Number of customers that moved with it.
     pub customers_count: u64,
-    /// Users of the organization itself.
+    /// Number of users of the organization itself.
     pub users_count: u64,
-    /// Systems of the organization itself.
+    /// Number of systems of the organization itself.
     pub systems_count: u64,
-    /// Users whose organization role is another one now.
+    /// Number of users whose organization role has changed.
     pub members_role_switched: u64,
 }
 

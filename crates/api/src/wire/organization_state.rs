@@ -7,16 +7,16 @@ use bailiwick_domain::OrgType;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The organization under the name of its family.
+/// An organization, under the name of its family.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct NamedByFamily {
-    /// Of a distributor.
+    /// The organization, if it is a distributor. Absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distributor: Option<OrganizationOutput>,
-    /// Of a reseller.
+    /// The organization, if it is a reseller. Absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reseller: Option<OrganizationOutput>,
-    /// Of a customer.
+    /// The organization, if it is a customer. Absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub customer: Option<OrganizationOutput>,
 }
@@ -42,21 +42,21 @@ const fn below(family: OrgType, resellers: u64, customers: u64) -> (Option<u64>,
     }
 }
 
-/// What a suspension took along.
+/// The suspended organization, and the number of objects that are suspended because of it.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SuspendedOutput {
-    /// Complete, without counts.
+    /// The organization, without counts.
     #[serde(flatten)]
     pub organization: NamedByFamily,
-    /// Below a distributor.
+    /// Number of resellers below a distributor. Absent for resellers and customers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suspended_resellers_count: Option<u64>,
-    /// Below a distributor or reseller.
+    /// Number of customers below a distributor or reseller. Absent for customers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suspended_customers_count: Option<u64>,
-    /// Of the organization and all below it.
+    /// Number of users of the organization and everything below it.
     pub suspended_users_count: u64,
-    /// Of the organization and all below it.
+    /// Number of systems of the organization and everything below it.
     pub suspended_systems_count: u64,
 }
 
@@ -74,21 +74,21 @@ impl From<Moved> for SuspendedOutput {
     }
 }
 
-/// What a reactivation brought back.
+/// The reactivated organization, and the number of objects that are no longer suspended because of it.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReactivatedOutput {
-    /// Complete, without counts.
+    /// The organization, without counts.
     #[serde(flatten)]
     pub organization: NamedByFamily,
-    /// Below a distributor.
+    /// Number of resellers below a distributor. Absent for resellers and customers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reactivated_resellers_count: Option<u64>,
-    /// Below a distributor or reseller.
+    /// Number of customers below a distributor or reseller. Absent for customers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reactivated_customers_count: Option<u64>,
-    /// Of the organization and all below it.
+    /// Number of users of the organization and everything below it.
     pub reactivated_users_count: u64,
-    /// Of the organization and all below it.
+    /// Number of systems of the organization and everything below it.
     pub reactivated_systems_count: u64,
 }
 
@@ -106,18 +106,18 @@ impl From<Moved> for ReactivatedOutput {
     }
 }
 
-/// What a deletion hid.
+/// The number of objects that are deleted with an organization.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeletedOutput {
-    /// Below a distributor.
+    /// Number of resellers below a distributor. Absent for resellers and customers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted_resellers_count: Option<u64>,
-    /// Below a distributor or reseller.
+    /// Number of customers below a distributor or reseller. Absent for customers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted_customers_count: Option<u64>,
-    /// Of the organization and all below it.
+    /// Number of users of the organization and everything below it.
     pub deleted_users_count: u64,
-    /// Of the organization and all below it.
+    /// Number of systems of the organization and everything below it.
     pub deleted_systems_count: u64,
 }
 
@@ -134,18 +134,18 @@ impl From<Moved> for DeletedOutput {
     }
 }
 
-/// What a restoration brought back.
+/// The number of objects that are restored with an organization.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RestoredOutput {
-    /// Below a distributor.
+    /// Number of resellers below a distributor. Absent for resellers and customers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restored_resellers_count: Option<u64>,
-    /// Below a distributor or reseller.
+    /// Number of customers below a distributor or reseller. Absent for customers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restored_customers_count: Option<u64>,
-    /// Of the organization and all below it.
+    /// Number of users of the organization and everything below it.
     pub restored_users_count: u64,
-    /// Of the organization and all below it.
+    /// Number of systems of the organization and everything below it.
     pub restored_systems_count: u64,
 }
 

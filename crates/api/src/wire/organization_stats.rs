@@ -5,28 +5,28 @@ use bailiwick_domain::OrgType;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What an organization holds; nothing deleted counts, suspended rows do.
+/// What an organization holds. Suspended objects count, deleted ones do not.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StatsOutput {
-    /// Of the organization itself.
+    /// Number of users of the organization itself.
     pub users_count: u64,
-    /// With all below it; not of customers.
+    /// Number of users of the organization and everything below it. Absent for customers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub users_hierarchy_count: Option<u64>,
-    /// Of the organization itself.
+    /// Number of systems of the organization itself.
     pub systems_count: u64,
-    /// With all below it; not of customers.
+    /// Number of systems of the organization and everything below it. Absent for customers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub systems_hierarchy_count: Option<u64>,
-    /// Below a distributor.
+    /// Number of resellers below a distributor. Absent for resellers and customers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resellers_count: Option<u64>,
-    /// Below a distributor or reseller.
+    /// Number of customers below a distributor or reseller. Absent for customers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub customers_count: Option<u64>,
-    /// Assigned to the organization itself.
+    /// Number of applications assigned to the organization itself.
     pub applications_count: u64,
-    /// With all below it; not of customers.
+    /// Number of applications assigned to the organization and everything below it. Absent for customers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub applications_hierarchy_count: Option<u64>,
 }
@@ -49,9 +49,9 @@ impl StatsOutput {
     }
 }
 
-/// A number of rows.
+/// The number of objects of one kind.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TotalOutput {
-    /// As `total_count` of the unfiltered list.
+    /// Number of objects within reach, as `total_count` of the list without filters.
     pub total: u64,
 }

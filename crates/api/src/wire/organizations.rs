@@ -10,19 +10,20 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-/// Body of POST and PUT. Other fields are ignored.
+/// An organization to create, or its changes. Other fields are ignored.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct OrganizationInput {
-    /// Not blank, at most 255 characters; required by POST.
+    /// Name of the organization, at most 255 characters and not blank. Required for a new one.
     pub name: Option<String>,
-    /// Free text.
+    /// Free text about the organization.
     pub description: Option<String>,
-    /// Client keys; `vat` is required by POST. PUT lays them over the stored ones.
+    /// Data of clients; `vat` is required for a new organization. A change overwrites the given keys and keeps the
+    /// others.
     #[schema(value_type = Option<Object>)]
     #[serde(deserialize_with = "exact::read")]
     pub custom_data: Option<Map<String, Value>>,
-    /// Parent of a new reseller or customer, in place of the caller's organization.
+    /// Id of the organization that a new reseller or customer is placed below, instead of the caller's own.
     pub created_by_organization_id: Option<String>,
 }
 
@@ -37,22 +38,22 @@ impl From<OrganizationInput> for OrganizationBody {
     }
 }
 
-/// The creator of an entity, as known at that time; the organization's name is the present one.
+/// Who created an object, as known at that time. Only the name of the organization is the current one.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CreatorOutput {
-    /// `""` when no user did.
+    /// Id of the creator; `""` if no user created the object.
     pub user_id: String,
-    /// User name.
+    /// User name of the creator.
     pub username: String,
-    /// Display name.
+    /// Display name of the creator.
     pub name: String,
-    /// E-mail.
+    /// E-mail address of the creator.
     pub email: String,
-    /// The creator's organization, or the attributed one.
+    /// Id of the creator's organization, or of the one on whose behalf the object was created.
     pub organization_id: String,
-    /// Its name.
+    /// Name of that organization.
     pub organization_name: String,
-    /// Present and true when attributed by `created_by_organization_id`.
+    /// True if the request named the organization in `created_by_organization_id`; otherwise absent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub on_behalf_of: bool,
 }
@@ -74,14 +75,14 @@ impl From<org::Creator> for CreatorOutput {
 /// What a distributor was before its promotion.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PromotedFromOutput {
-    /// `reseller`.
+    /// Former level: `reseller`.
     pub level: &'static str,
-    /// When it was promoted.
+    /// When the organization was promoted.
     #[schema(value_type = String, format = DateTime)]
     pub at: Ts,
-    /// The organization above it until then.
+    /// Id of the organization that was above it until then.
     pub detached_from_organization_id: String,
-    /// The user who did it, as known at that time.
+    /// The user who promoted it, as known at that time. Absent for readers who may not see them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<CreatorOutput>,
 }
@@ -100,63 +101,66 @@ impl From<org::PromotedFrom> for PromotedFromOutput {
 /// A distributor, reseller or customer.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OrganizationOutput {
-    /// Id.
+    /// Unique identifier of the organization.
     pub id: String,
-    /// The same value again.
+    /// Same value as `id`.
     pub logto_id: String,
-    /// Name.
+    /// Name of the organization.
     pub name: String,
-    /// `""` when absent.
+    /// Free text; `""` when there is none.
     pub description: String,
-    /// Client keys, then `type`, `createdBy`, `createdAt` and, after a PUT, `updatedBy`, `updatedAt`.
+    /// Data of clients, and the keys `type`, `createdBy`, `createdAt` and, after a change, `updatedBy` and `updatedAt`
+    /// that the service sets.
     #[schema(value_type = Object)]
     #[serde(serialize_with = "exact::write")]
     pub custom_data: Map<String, Value>,
-    /// Creation.
+    /// When the organization was created.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
-    /// Last change.
+    /// When the organization was last changed.
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Ts,
-    /// Null outside identity mode `logto`.
+    /// When the organization was last mirrored to Logto; null outside identity mode `logto`.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub logto_synced_at: Option<Ts>,
-    /// Null outside identity mode `logto`.
+    /// Why mirroring to Logto fails; null if it does not, and outside identity mode `logto`.
     #[schema(required = true)]
     pub logto_sync_error: Option<String>,
-    /// Effective.
+    /// When the organization, or the nearest deleted one above it, was deleted; null if neither is.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub deleted_at: Option<Ts>,
-    /// The ancestor it is inherited from.
+    /// Id of the organization above that the deletion comes from; null if the organization itself was deleted, or is
+    /// not deleted.
     #[schema(required = true)]
     pub deleted_by_org_id: Option<String>,
-    /// Effective.
+    /// When the organization, or the nearest suspended one above it, was suspended; null if neither is.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub suspended_at: Option<Ts>,
-    /// The ancestor it is inherited from.
+    /// Id of the organization above that the suspension comes from; null if the organization itself was suspended, or
+    /// is not suspended.
     #[schema(required = true)]
     pub suspended_by_org_id: Option<String>,
-    /// Whether this organization or one above it has rebranding enabled.
+    /// Whether rebranding is enabled for the organization or one above it.
     pub rebranding_enabled: bool,
-    /// Which one; left out unless enabled.
+    /// Id of the nearest organization with rebranding enabled. Absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebranding_org_id: Option<String>,
-    /// Lists only: systems of the organization and what is below it.
+    /// Number of systems of the organization and everything below it. Only in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub systems_count: Option<u64>,
-    /// Lists only, of distributors.
+    /// Number of resellers below a distributor. Only in lists of distributors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resellers_count: Option<u64>,
-    /// Lists only, of distributors and resellers.
+    /// Number of customers below the organization. Only in lists of distributors and resellers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub customers_count: Option<u64>,
-    /// Lists only: assigned applications.
+    /// Number of applications assigned to the organization and everything below it. Only in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub applications_count: Option<u64>,
-    /// Left out without a snapshot.
+    /// Who created the organization. Absent if that is not known, or the reader may not see it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_by: Option<CreatorOutput>,
-    /// Of a distributor that was a reseller.
+    /// What a promoted distributor was before. Absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub promoted_from: Option<PromotedFromOutput>,
 }
@@ -208,7 +212,7 @@ impl From<Listed> for OrganizationOutput {
     }
 }
 
-/// One page of a family, under the family's name.
+/// A page of one family of organizations; the name of its list is that of the family.
 #[derive(Debug)]
 pub struct OrganizationList {
     family: OrgType,
@@ -245,29 +249,29 @@ impl Serialize for OrganizationList {
     }
 }
 
-/// Schema of a page of distributors.
+/// A page of distributors.
 #[derive(ToSchema)]
 pub struct DistributorList {
-    /// Rows.
+    /// The distributors of this page.
     pub distributors: Vec<OrganizationOutput>,
-    /// Page.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 
-/// Schema of a page of resellers.
+/// A page of resellers.
 #[derive(ToSchema)]
 pub struct ResellerList {
-    /// Rows.
+    /// The resellers of this page.
     pub resellers: Vec<OrganizationOutput>,
-    /// Page.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 
-/// Schema of a page of customers.
+/// A page of customers.
 #[derive(ToSchema)]
 pub struct CustomerList {
-    /// Rows.
+    /// The customers of this page.
     pub customers: Vec<OrganizationOutput>,
-    /// Page.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }

@@ -5,31 +5,33 @@ use bailiwick_identity::auth::OwnSession;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A session. All fields are always present.
+/// One of the caller's sessions. All fields are always present.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OwnSessionOutput {
-    /// Id.
+    /// Unique identifier of the session.
     pub id: String,
-    /// `console`, `command_line` for a token that the operator has made, or `application` for any other user interface or script.
+    /// What the session belongs to: `console`, `command_line` (a token that the operator has made) or `application`
+    /// (any other client).
     pub kind: &'static str,
-    /// Its begin.
+    /// When the session began.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
-    /// The last renewal of its access: before the last request, by at most the life of an access token.
+    /// When the session was last refreshed. Its last request may be later, by at most the lifetime of an access token.
     #[schema(value_type = String, format = DateTime)]
     pub last_used_at: Ts,
-    /// Its end, unless it is renewed before.
+    /// When the session ends unless it is refreshed before.
     #[schema(value_type = String, format = DateTime)]
     pub expires_at: Ts,
-    /// The name that the client gave of itself when the session began, at most 200 characters.
+    /// `User-Agent` of the request that began the session, at most 200 characters; null if it had none.
     #[schema(required = true)]
     pub user_agent: Option<String>,
-    /// The address it began from.
+    /// IP address of the request that began the session; null if it is not known.
     #[schema(required = true)]
     pub client_ip: Option<String>,
-    /// How the person has signed in at the embedded provider: `password`, `passkey`, `totp`, `recovery_code`; empty elsewhere.
+    /// How the user signed in at the built-in provider: `password`, `passkey`, `totp` and `recovery_code`. Empty with
+    /// another identity provider.
     pub methods: Vec<&'static str>,
-    /// Whether this request belongs to it.
+    /// Whether this request belongs to the session.
     pub is_present: bool,
 }
 
@@ -49,9 +51,9 @@ impl From<OwnSession> for OwnSessionOutput {
     }
 }
 
-/// `data` of the list.
+/// The caller's live sessions.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OwnSessionList {
-    /// The newest first.
+    /// The sessions, newest first; at most 500.
     pub sessions: Vec<OwnSessionOutput>,
 }

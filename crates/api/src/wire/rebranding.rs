@@ -9,16 +9,16 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// A product that can be rebranded.
+/// A product that organizations can rebrand.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RebrandableProductOutput {
-    /// Its word in paths.
+    /// Id of the product in paths, such as `ns8`.
     pub id: String,
-    /// What people call it without rebranding.
+    /// Name of the product without rebranding.
     pub display_name: String,
-    /// `application` or `system`.
+    /// Kind of product: `application` or `system`.
     pub r#type: &'static str,
-    /// Since when it is known here.
+    /// When the service first knew the product.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
 }
@@ -35,26 +35,26 @@ impl From<RegisteredProduct> for RebrandableProductOutput {
     }
 }
 
-/// What can be rebranded.
+/// The products that organizations can rebrand.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RebrandableProductList {
-    /// By type and display name.
+    /// The products, by type, then by display name.
     pub products: Vec<RebrandableProductOutput>,
 }
 
-/// What an organization has stored of a product.
+/// What an organization has stored for a product.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RebrandedProductOutput {
-    /// Its word in paths.
+    /// Id of the product in paths, such as `ns8`.
     pub product_id: String,
-    /// What people call it without rebranding.
+    /// Name of the product without rebranding.
     pub product_display_name: String,
-    /// `application` or `system`.
+    /// Kind of product: `application` or `system`.
     pub product_type: &'static str,
-    /// What the organization calls it; null = not given.
+    /// The organization's own name for the product; null when there is none.
     #[schema(required = true)]
     pub product_name: Option<String>,
-    /// Names of the assets there are.
+    /// Names of the pictures that are stored, such as `favicon`.
     pub assets: Vec<&'static str>,
 }
 
@@ -70,12 +70,12 @@ impl From<ProductStatus> for RebrandedProductOutput {
     }
 }
 
-/// The rebranding of an organization, nothing inherited.
+/// The rebranding of an organization, without what it inherits.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RebrandingStatusOutput {
-    /// Its own flag.
+    /// Whether rebranding is enabled for the organization itself.
     pub enabled: bool,
-    /// One for each product, by type and display name.
+    /// One entry for each product, by type, then by display name.
     pub products: Vec<RebrandedProductOutput>,
 }
 
@@ -86,31 +86,32 @@ impl From<Status> for RebrandingStatusOutput {
     }
 }
 
-/// A product as a system is to show it.
+/// How a system is to show a product.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SystemRebrandedProductOutput {
-    /// Its word in paths.
+    /// Id of the product in paths, such as `ns8`.
     pub product_id: String,
-    /// What it is to be called; null = as usual.
+    /// Name to show; null means the product's own.
     #[schema(required = true)]
     pub product_name: Option<String>,
-    /// Paths of the assets there are, by name.
+    /// Paths of the pictures that there are, by name.
     #[schema(value_type = BTreeMap<String, String>)]
     pub assets: BTreeMap<String, String>,
 }
 
-/// What a system is to show.
+/// The names and pictures that a system is to show.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SystemRebrandingOutput {
-    /// Whether there is anything to show at all.
+    /// Whether rebranding is enabled for the system's organization or one above it.
     pub enabled: bool,
-    /// `<type>:<id>` of the organization that gives it, null when it is the system's own; only when enabled.
+    /// Organization above that gives the rebranding, as `<type>:<id>`; null when it is the system's own organization.
+    /// Absent unless enabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub inherited_from: Option<Option<String>>,
-    /// The system itself.
+    /// What to show for the system itself.
     pub system: Vec<SystemRebrandedProductOutput>,
-    /// What runs on it.
+    /// What to show for the applications on the system.
     pub applications: Vec<SystemRebrandedProductOutput>,
 }
 

@@ -6,14 +6,14 @@ use bailiwick_directory::{organizations, roles::RoleChoice, users::Choices};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A role.
+/// A role: a named set of permissions.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RoleOutput {
-    /// Catalogue key.
+    /// Id of the role: its key in the catalogue of roles.
     pub id: String,
-    /// Name.
+    /// Name of the role.
     pub name: String,
-    /// Description.
+    /// What the role is for.
     pub description: String,
 }
 
@@ -27,10 +27,10 @@ fn all(roles: Vec<RoleChoice>) -> Vec<RoleOutput> {
     roles.into_iter().map(RoleOutput::from).collect()
 }
 
-/// User roles.
+/// The roles that users can have.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RoleList {
-    /// In catalogue order.
+    /// The roles, in the order of the catalogue.
     pub roles: Vec<RoleOutput>,
 }
 
@@ -40,10 +40,10 @@ impl From<Vec<RoleChoice>> for RoleList {
     }
 }
 
-/// Organization roles.
+/// The roles that users have by the level of their organization.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OrganizationRoleList {
-    /// From the owner down.
+    /// The roles, from the owner down.
     pub organization_roles: Vec<RoleOutput>,
 }
 
@@ -53,18 +53,18 @@ impl From<Vec<RoleChoice>> for OrganizationRoleList {
     }
 }
 
-/// A user who created an entity.
+/// A user who has created objects of a list.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CreatorChoice {
-    /// The user's id.
+    /// Id of the user.
     pub user_id: String,
-    /// The user's name at the latest creation.
+    /// Name of the user at the time of their latest creation.
     pub name: String,
-    /// The user's e-mail address then.
+    /// E-mail address of the user at that time.
     pub email: String,
-    /// The user's organization; `""` if the user no longer exists.
+    /// Id of the user's organization; `""` if the user no longer exists.
     pub organization_id: String,
-    /// Its present name.
+    /// Current name of that organization; `""` if the user no longer exists.
     pub organization_name: String,
 }
 
@@ -81,10 +81,10 @@ impl From<organizations::CreatorChoice> for CreatorChoice {
     }
 }
 
-/// What the filters of a family's list can be set to.
+/// The values that the list of a family can be filtered by.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OrganizationFilters {
-    /// One entry for each creating user, by name.
+    /// Users who have created such organizations, by name.
     pub created_by: Vec<CreatorChoice>,
 }
 
@@ -94,16 +94,16 @@ impl From<Vec<organizations::CreatorChoice>> for OrganizationFilters {
     }
 }
 
-/// What the filters of the users' list can be set to.
+/// The values that the list of users can be filtered by.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct UserFilters {
-    /// Roles.
+    /// Roles, in the order of the catalogue.
     pub roles: Vec<RoleOutput>,
-    /// Organizations with visible users, by name.
+    /// Organizations with users that the caller may read, by name.
     pub organizations: Vec<OrganizationRefOutput>,
-    /// One entry for each creating user, by name.
+    /// Users who have created users, by name.
     pub created_by: Vec<CreatorChoice>,
-    /// Only with `q`: the lists that have more choices than `limit`.
+    /// Names of the lists that have more matches than `limit`. Present only if the request has `q`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<Vec<&'static str>>,
 }

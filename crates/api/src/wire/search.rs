@@ -6,52 +6,53 @@ use bailiwick_fleet::{applications::ApplicationRecord, search::SearchResults};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// An organization that something belongs to.
+/// The organization that a search result belongs to.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SearchHome {
-    /// Id.
+    /// Id of the organization.
     pub id: String,
-    /// Name.
+    /// Name of the organization.
     pub name: String,
 }
 
-/// Something that was found.
+/// One result of a search.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SearchHit {
-    /// Id.
+    /// Id of the object.
     pub id: String,
-    /// Name.
+    /// Name of the object.
     pub name: String,
-    /// Distinguishes it from others with its name: the type of an organization, the address of a user, the host name or key
-    /// of a system, the system of an application. May be empty.
+    /// What tells objects of the same name apart: the type of an organization, the e-mail address of a user, the host
+    /// name or key of a system, the name of an application's system. May be empty.
     pub detail: String,
-    /// The organization of a user or system, and that which an application is assigned to.
+    /// Organization of the user or system, or the one that the application is assigned to; null for organizations and
+    /// unassigned applications.
     #[schema(required = true)]
     pub organization: Option<SearchHome>,
 }
 
-/// What was found of one kind.
+/// The search results of one kind.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SearchGroup {
-    /// The first ones, by name.
+    /// The first results, by name.
     pub items: Vec<SearchHit>,
-    /// How many there are.
+    /// Number of all results of this kind.
     pub total_count: u64,
 }
 
-/// `GET /search`. A kind is null where it is not asked for or the caller may not read it.
+/// The results of a search. A kind is null if it was not asked for, the caller may not read it, or `q` is blank.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct SearchOutput {
-    /// Organizations.
+    /// The organizations found.
     #[schema(required = true)]
     pub organizations: Option<SearchGroup>,
-    /// Users.
+    /// The users found.
     #[schema(required = true)]
     pub users: Option<SearchGroup>,
-    /// Systems.
+    /// The systems found.
     #[schema(required = true)]
     pub systems: Option<SearchGroup>,
-    /// Applications.
+    /// The applications found.
     #[schema(required = true)]
     pub applications: Option<SearchGroup>,
 }

@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// A passkey. All fields are always present.
+/// A passkey of the caller. All fields are always present.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PasskeyOutput {
-    /// Id.
+    /// Unique identifier of the passkey.
     pub id: String,
-    /// The name that its owner has given it.
+    /// Name that its owner has given it.
     pub name: String,
-    /// When it was added.
+    /// When the passkey was added.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
-    /// Its last use.
+    /// When the passkey was last used; null if never.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub last_used_at: Option<Ts>,
 }
@@ -37,13 +37,13 @@ impl From<Passkey> for PasskeyOutput {
     }
 }
 
-/// An authenticator application.
+/// The caller's authenticator application. All fields are always present.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AuthenticatorOutput {
-    /// When it was added.
+    /// When the application was added.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
-    /// Its last use.
+    /// When one of its codes was last used; null if never.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub last_used_at: Option<Ts>,
 }
@@ -57,19 +57,19 @@ impl From<Totp> for AuthenticatorOutput {
 /// The caller's second factors. All fields are always present.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SecondFactors {
-    /// Whether one is required of the caller.
+    /// Whether the caller must have a second factor.
     pub is_required: bool,
-    /// Until when the caller may sign in without one that is required.
+    /// Until when the caller may sign in without a factor that is required but missing; null when no such time runs.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub grace_until: Option<Ts>,
     /// Whether browsers offer passkeys at the address of this service.
     pub are_passkeys_possible: bool,
-    /// The oldest first.
+    /// The passkeys, oldest first.
     pub passkeys: Vec<PasskeyOutput>,
-    /// The authenticator application, if there is one.
+    /// The authenticator application; null when there is none.
     #[schema(required = true)]
     pub totp: Option<AuthenticatorOutput>,
-    /// How many of the ten recovery codes are left.
+    /// Number of recovery codes that are left, of ten.
     pub recovery_codes_left: u64,
 }
 
@@ -86,13 +86,13 @@ impl From<Overview> for SecondFactors {
     }
 }
 
-/// What a browser needs to make a passkey.
+/// What a browser needs to create a passkey.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PasskeyOffer {
-    /// For `PublicKeyCredential.parseCreationOptionsFromJSON` (Web Authentication Level 3).
+    /// Options for `PublicKeyCredential.parseCreationOptionsFromJSON` (Web Authentication Level 3).
     #[schema(value_type = Object)]
     pub options: Value,
-    /// To be sent back with the passkey, within ten minutes.
+    /// Opaque value to send back with the passkey, within ten minutes.
     pub state: String,
 }
 
@@ -102,17 +102,18 @@ impl From<Offer> for PasskeyOffer {
     }
 }
 
-/// A passkey to add. Never printed.
+/// A passkey to add.
+// Secrets do not print, so there is no `Debug`.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct PasskeyInput {
-    /// The state of the offer.
+    /// The `state` of the offer.
     #[schema(required = true, nullable = false)]
     pub state: Option<String>,
-    /// The browser's answer, as `PublicKeyCredential.toJSON` gives it.
+    /// The credential that the browser created, as `PublicKeyCredential.toJSON` gives it.
     #[schema(required = true, nullable = false, value_type = Object)]
     pub credential: Option<Value>,
-    /// A name for it; `Passkey` when absent.
+    /// Name for the passkey; `Passkey` by default.
     pub name: Option<String>,
 }
 
@@ -126,35 +127,37 @@ impl From<PasskeyInput> for NewPasskey {
     }
 }
 
-/// A new passkey. Never printed.
+/// A new passkey, and recovery codes if the user had none before.
+// Secrets do not print, so there is no `Debug`.
 #[derive(Serialize, ToSchema)]
 pub struct NewPasskeyOutput {
     /// The passkey.
     #[serde(flatten)]
     pub passkey: PasskeyOutput,
-    /// The recovery codes if there were none before, shown only now.
+    /// New recovery codes, shown only this once. Empty if the user had some already.
     pub recovery_codes: Vec<String>,
 }
 
-/// A passkey's new name.
+/// A new name for a passkey.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct PasskeyName {
-    /// The name.
+    /// The new name of the passkey.
     #[schema(required = true, nullable = false)]
     pub name: Option<String>,
 }
 
-/// A secret for an authenticator application. Never printed.
+/// A secret for an authenticator application.
+// Secrets do not print, so there is no `Debug`.
 #[derive(Serialize, ToSchema)]
 pub struct AuthenticatorOffer {
-    /// The secret in Base32, to be typed.
+    /// The secret in Base32, for typing.
     pub secret: String,
-    /// The same as an `otpauth` address.
+    /// The secret as an `otpauth` address.
     pub uri: String,
     /// That address as a QR code, an SVG image.
     pub qr_code: String,
-    /// To be sent back with the first code, within ten minutes.
+    /// Opaque value to send back with the first code, within ten minutes.
     pub state: String,
 }
 
@@ -169,14 +172,15 @@ impl From<TotpOffer> for AuthenticatorOffer {
     }
 }
 
-/// An authenticator application to add. Never printed.
+/// An authenticator application to add. Replaces the one before.
+// Secrets do not print, so there is no `Debug`.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct AuthenticatorInput {
-    /// The state of the offer.
+    /// The `state` of the offer.
     #[schema(required = true, nullable = false)]
     pub state: Option<String>,
-    /// The present code of the application.
+    /// The code that the application shows at present.
     #[schema(required = true, nullable = false)]
     pub code: Option<String>,
 }
@@ -187,36 +191,38 @@ impl From<AuthenticatorInput> for NewTotp {
     }
 }
 
-/// Recovery codes. Never printed.
+/// Recovery codes, to sign in with when the other factors are lost.
+// Secrets do not print, so there is no `Debug`.
 #[derive(Serialize, ToSchema)]
 pub struct RecoveryCodes {
-    /// Ten, each usable once, shown only now; none where those of before still hold.
+    /// Ten codes, each usable once and shown only this once. Empty if codes from before are still valid.
     pub recovery_codes: Vec<String>,
 }
 
-/// Whether an organization requires a second factor of its users and of those below it.
+/// Whether an organization is to require a second factor.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct SecondFactorRequirementInput {
-    /// Whether it does.
+    /// Whether the users of the organization and everything below it must have a second factor.
     #[schema(required = true, nullable = false)]
     pub required: Option<bool>,
 }
 
-/// What an organization requires. All fields are always present.
+/// Whether an organization requires a second factor. All fields are always present.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SecondFactorRequirement {
-    /// Whether the organization itself requires a second factor of its users and of those below it.
+    /// Whether the organization itself requires a second factor of its users and those below it.
     pub required: bool,
-    /// The level of the user who has set that: nobody below that level can take it back.
+    /// Level of the user who set the requirement: `owner`, `distributor`, `reseller` or `customer`. Only users at that
+    /// level or above can withdraw it. Null when there is none.
     #[schema(required = true)]
     pub set_by: Option<&'static str>,
-    /// When.
+    /// When the requirement was set; null when there is none.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub set_at: Option<Ts>,
-    /// Whether an organization above requires one already.
+    /// Whether an organization above requires a second factor already.
     pub is_required_above: bool,
-    /// Whether the caller may change it.
+    /// Whether the caller may change the requirement.
     pub may_change: bool,
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn required(key: &str, value: Option<String>) -> Result<String, Error
     })
 }
 
-/// Body of `/auth/exchange`.
+/// A token of the identity provider, to exchange for a session.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct Exchange {
     /// Access token of the identity provider.
@@ -22,63 +22,63 @@ pub struct Exchange {
     pub access_token: Option<String>,
 }
 
-/// Body of `/auth/refresh`.
+/// A refresh token, to renew a session.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct Refresh {
-    /// The chain's current refresh token.
+    /// The session's current refresh token.
     #[schema(required = true, nullable = false)]
     pub refresh_token: Option<String>,
 }
 
-/// Body of `/me/change-password`; other fields are ignored.
+/// A new password for the caller. Other fields are ignored.
 #[derive(Deserialize, ToSchema)]
 pub struct PasswordChange {
-    /// The present password.
+    /// The current password.
     #[serde(default)]
     #[schema(required = true, nullable = false)]
     pub current_password: Option<String>,
-    /// The new one.
+    /// The new password, from 12 to 128 bytes.
     #[serde(default)]
     #[schema(required = true, nullable = false)]
     pub new_password: Option<String>,
 }
 
-/// Body of `/me/change-info`; at least one of them.
+/// Changes of the caller's own account. At least one field is required.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct InfoChange {
-    /// Display name.
+    /// New display name.
     pub name: Option<String>,
-    /// E-mail.
+    /// New e-mail address.
     pub email: Option<String>,
-    /// `""` removes it.
+    /// New phone number; `""` removes it.
     pub phone: Option<String>,
 }
 
-/// What has been changed of oneself.
+/// The fields of the caller's account that were changed.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct InfoChanged {
-    /// `name`, `email`, `phone` or `phone (removed)`.
+    /// Names of the fields: `name`, `email`, and `phone` or `phone (removed)`.
     pub updated_fields: Vec<&'static str>,
 }
 
-/// Where a picture can be seen.
+/// The address of a user's picture.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AvatarOutput {
-    /// Absolute address; public.
+    /// Absolute address of the picture, which anybody may read.
     pub avatar_url: String,
 }
 
-/// Tokens of a session.
+/// The tokens of a session, with its user.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SessionTokens {
     /// Access token, for `Authorization: Bearer`.
     pub token: String,
-    /// For `/auth/refresh`, once.
+    /// Refresh token, for one `POST /auth/refresh`.
     pub refresh_token: String,
-    /// Seconds `token` lives from now.
+    /// Seconds until `token` expires.
     pub expires_in: u64,
-    /// The user.
+    /// The user of the session.
     pub user: SessionUser,
 }
 
@@ -93,37 +93,37 @@ impl From<Session> for SessionTokens {
     }
 }
 
-/// The caller as tokens and answers show the user: exactly these keys.
+/// A user with their roles and permissions, as tokens show them.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SessionUser {
-    /// Id.
+    /// Unique identifier of the user.
     pub id: String,
-    /// The same value again.
+    /// Same value as `id`.
     pub logto_id: String,
-    /// User name.
+    /// User name, which no other user has.
     pub username: String,
-    /// E-mail.
+    /// E-mail address of the user.
     pub email: String,
-    /// Display name.
+    /// Display name of the user.
     pub name: String,
-    /// Digits only.
+    /// Phone number, digits only; null when there is none.
     #[schema(required = true)]
     pub phone: Option<String>,
-    /// Names of the user roles.
+    /// Names of the user's roles.
     pub user_roles: Vec<String>,
-    /// Their keys.
+    /// Ids of the user's roles: their keys in the catalogue of roles.
     pub user_role_ids: Vec<String>,
-    /// Permissions of the user roles, in order of first sight.
+    /// Permissions that those roles grant, each once.
     pub user_permissions: Vec<String>,
-    /// `Owner`, `Distributor`, `Reseller` or `Customer`.
+    /// Organization role, by the level of the user's organization: `Owner`, `Distributor`, `Reseller` or `Customer`.
     pub org_role: String,
-    /// Its key.
+    /// Id of the organization role: `owner`, `distributor`, `reseller` or `customer`.
     pub org_role_id: String,
-    /// What the user roles leave of the organization role.
+    /// Permissions of the organization role that the user's roles leave. A read-only role leaves those to read.
     pub org_permissions: Vec<String>,
-    /// Organization.
+    /// Id of the user's organization.
     pub organization_id: String,
-    /// Its present name.
+    /// Current name of that organization.
     pub organization_name: String,
 }
 
@@ -148,20 +148,20 @@ impl From<UserObject> for SessionUser {
     }
 }
 
-/// `GET /user/permissions`.
+/// The roles and permissions of the user who has signed in.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct UserPermissions {
-    /// Names of the user roles.
+    /// Names of the user's roles.
     pub user_roles: Vec<String>,
-    /// Permissions of the user roles.
+    /// Permissions that those roles grant, each once.
     pub user_permissions: Vec<String>,
-    /// Name of the organization role.
+    /// Organization role, by the level of the user's organization: `Owner`, `Distributor`, `Reseller` or `Customer`.
     pub org_role: String,
-    /// What the user roles leave of it.
+    /// Permissions of the organization role that the user's roles leave. A read-only role leaves those to read.
     pub org_permissions: Vec<String>,
-    /// Organization.
+    /// Id of the user's organization.
     pub organization_id: String,
-    /// Its present name.
+    /// Current name of that organization.
     pub organization_name: String,
 }
 
@@ -178,9 +178,9 @@ impl From<UserObject> for UserPermissions {
     }
 }
 
-/// Answer of `/auth/logout`.
+/// The confirmation of a sign-out.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LoggedOut {
-    /// For people.
+    /// Confirmation for people.
     pub message: &'static str,
 }

@@ -4,53 +4,54 @@ use bailiwick_platform::trend::Trend;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Users that are not deleted.
+/// The number of users within reach. Deleted users do not count.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct UserTotals {
-    /// All of them.
+    /// Number of all users that are not deleted.
     pub total: u64,
-    /// Those not suspended.
+    /// Number of users that are not suspended.
     pub enabled: u64,
-    /// Suspended, own or inherited.
+    /// Number of users that are suspended themselves or through an organization.
     pub suspended: u64,
 }
 
-/// The number at the end of a day.
+/// One point of a trend.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TrendPoint {
-    /// UTC, `YYYY-MM-DD`.
+    /// The day in UTC, as `YYYY-MM-DD`.
     #[schema(format = Date)]
     pub date: String,
-    /// How many there were.
+    /// Number of objects at the end of that day; in the trend of systems, of the day, week or month that begins with
+    /// it.
     pub count: u64,
-    /// `date` again in an older spelling; not in the trend of users.
+    /// Same value as `date`, for older clients. Absent in the trends of users and systems.
     #[schema(deprecated)]
     #[serde(rename = "Date", skip_serializing_if = "Option::is_none")]
     pub older_date: Option<String>,
-    /// `count` again in an older spelling; not in the trend of users.
+    /// Same value as `count`, for older clients. Absent in the trends of users and systems.
     #[schema(deprecated)]
     #[serde(rename = "Count", skip_serializing_if = "Option::is_none")]
     pub older_count: Option<u64>,
 }
 
-/// A growing number over time.
+/// The number of objects over time.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TrendOutput {
-    /// Days looked back.
+    /// Length of the period in days: 7, 30, 180 or 365.
     pub period: u16,
-    /// The same in words.
+    /// Name of the period, such as `7 days` or `Last 6 months`.
     pub period_label: String,
-    /// Last point.
+    /// Number of objects now: the last point.
     pub current_total: u64,
-    /// First point.
+    /// Number of objects at the beginning of the period: the first point.
     pub previous_total: u64,
-    /// Current minus previous.
+    /// `current_total` minus `previous_total`.
     pub delta: i64,
-    /// Of the previous total; 0 when that is 0.
+    /// `delta` in percent of `previous_total`; 0 when `previous_total` is 0.
     pub delta_percentage: f64,
-    /// `up`, `down` or `stable`.
+    /// Direction of the change: `up`, `down` or `stable`.
     pub trend: &'static str,
-    /// Ascending; the last one is today.
+    /// The points from the oldest to today; the longer the period, the longer the steps between them.
     pub data_points: Vec<TrendPoint>,
 }
 

@@ -6,64 +6,65 @@ use bailiwick_fleet::systems::Info;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Body of a registration. Never printed.
+/// The registration of a system.
+// Secrets do not print, so there is no `Debug`.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RegistrationInput {
-    /// `my_<public>.<secret>`, as shown when the system was created.
+    /// Secret that was shown when the system was created, as `my_<public>.<secret>`.
     #[schema(required = true, nullable = false)]
     pub system_secret: Option<String>,
 }
 
-/// Answer to a registration.
+/// A system that has registered.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RegistrationOutput {
-    /// User name of the credential from now on.
+    /// Key of the system, the user name of its credential from now on.
     pub system_key: String,
-    /// When.
+    /// When the system registered.
     #[schema(value_type = String, format = DateTime)]
     pub registered_at: Ts,
-    /// The envelope's message again, for older clients.
+    /// Same value as `message` of the envelope, for older clients.
     #[schema(deprecated)]
     pub message: &'static str,
 }
 
-/// What an appliance with an older pair gets.
+/// The credential of an appliance that had an older pair.
 #[derive(Serialize, ToSchema)]
 pub struct CredentialsOutput {
-    /// User name of the credential.
+    /// Key of the system, the user name of the credential.
     pub system_key: String,
-    /// Password of the credential, shown this once.
+    /// New secret of the system, the password of the credential. Shown only this once.
     pub system_secret: String,
 }
 
-/// Answer to a heartbeat.
+/// The receipt of a heartbeat.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct HeartbeatOutput<'a> {
-    /// Whose.
+    /// Key of the calling system.
     pub system_key: &'a str,
     /// Always true.
     pub acknowledged: bool,
-    /// Receipt.
+    /// When the service received the heartbeat.
     #[schema(value_type = String, format = DateTime)]
     pub last_heartbeat: Ts,
 }
 
-/// Answer to an inventory document.
+/// The receipt of an inventory document.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReceiptOutput<'a> {
-    /// Management id.
+    /// Id of the calling system in the management interface.
     pub system_id: String,
-    /// Whose.
+    /// Key of the calling system.
     pub system_key: &'a str,
-    /// Receipt.
+    /// When the service received the document.
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Ts,
-    /// Bytes of the canonical text.
+    /// Size of the document's canonical text in bytes.
     pub data_size: usize,
     /// Always `queued`.
     pub queue_status: &'static str,
-    /// For people.
+    /// Confirmation for people.
     pub message: &'static str,
 }
 
@@ -73,9 +74,9 @@ pub struct InfoOrganizationOutput {
     #[serde(flatten)]
     #[schema(inline)]
     pub organization: OrganizationRefOutput,
-    /// Effective.
+    /// Whether the organization or one above it is suspended.
     pub suspended: bool,
-    /// Effective.
+    /// When the organization, or the nearest suspended one above it, was suspended; null if neither is.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub suspended_at: Option<Ts>,
 }
@@ -83,41 +84,41 @@ pub struct InfoOrganizationOutput {
 /// A system as it sees itself.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct InfoOutput {
-    /// Management id; clients build links with it.
+    /// Id of the system in the management interface. Clients build links with it.
     pub system_id: String,
-    /// Its key.
+    /// Key of the system.
     pub system_key: String,
-    /// Name.
+    /// Name of the system, as users have set it.
     pub name: String,
-    /// Null until the first inventory.
+    /// Product: `ns8`, `nsec` or another; null until the first inventory.
     #[schema(required = true)]
     pub r#type: Option<String>,
-    /// Null when unset.
+    /// Host name, from the inventory; null when it is not known.
     #[schema(required = true)]
     pub fqdn: Option<String>,
-    /// As management sees it.
+    /// State as people see it: `unknown`, `active`, `inactive`, `suspended` or `deleted`.
     pub status: &'static str,
-    /// Effective.
+    /// Whether the system, its organization or one above it is suspended.
     pub suspended: bool,
-    /// Effective.
+    /// When the system, or the nearest suspended organization, was suspended; null if neither is.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub suspended_at: Option<Ts>,
-    /// Effective.
+    /// Whether the system, its organization or one above it is deleted.
     pub deleted: bool,
-    /// Effective.
+    /// When the system, or the nearest deleted organization, was deleted; null if neither is.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub deleted_at: Option<Ts>,
-    /// Whether it is registered.
+    /// Whether the system is registered.
     pub registered: bool,
-    /// When.
+    /// When the system registered; null if it is not registered.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub registered_at: Option<Ts>,
-    /// Creation.
+    /// When the system was created.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
-    /// Its organization.
+    /// The organization that the system belongs to.
     pub organization: InfoOrganizationOutput,
-    /// Whether its organization or one above it has rebranding enabled.
+    /// Whether rebranding is enabled for the system's organization or one above it.
     pub rebranding_enabled: bool,
 }
 
@@ -149,7 +150,7 @@ impl InfoOutput {
     }
 }
 
-/// What is on a system: any object, kept as it came. Facts, applications and changes are read out of those of known
-/// products.
+/// What is on a system: any JSON object, which the service keeps as sent. From documents of known products the service
+/// also reads facts, applications and changes.
 #[derive(Debug, ToSchema)]
 pub struct InventoryDocument(pub std::collections::BTreeMap<String, serde_json::Value>);

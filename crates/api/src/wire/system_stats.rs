@@ -5,28 +5,28 @@ use bailiwick_fleet::systems::{Choices, Totals};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Systems that are not deleted, by status.
+/// The number of systems within reach by status. Deleted systems do not count.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SystemTotals {
-    /// All of them: the sum of the four.
+    /// Number of all systems: the sum of the next four numbers.
     pub total: u64,
-    /// Heard of within the timeout.
+    /// Number of systems with a heartbeat within the timeout.
     pub active: u64,
-    /// Silent for longer.
+    /// Number of systems whose last heartbeat is older than the timeout.
     pub inactive: u64,
-    /// Never heard of.
+    /// Number of systems that never sent a heartbeat.
     pub unknown: u64,
-    /// Suspended, own or inherited.
+    /// Number of systems that are suspended themselves or through an organization.
     pub suspended: u64,
-    /// The timeout they were counted by.
+    /// The timeout in minutes that these numbers go by.
     pub timeout_minutes: u64,
-    /// As `active`, for older clients.
+    /// Same value as `active`, for older clients.
     #[schema(deprecated)]
     pub alive: u64,
-    /// As `inactive`.
+    /// Same value as `inactive`, for older clients.
     #[schema(deprecated)]
     pub dead: u64,
-    /// As `unknown`.
+    /// Same value as `unknown`, for older clients.
     #[schema(deprecated)]
     pub zombie: u64,
 }
@@ -47,27 +47,27 @@ impl From<(Totals, u64)> for SystemTotals {
     }
 }
 
-/// Versions of one type.
+/// The versions of one product.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ProductVersions {
-    /// Type.
+    /// The product: the `type` of its systems.
     pub product: String,
-    /// `<type>:<version>`, descending.
+    /// Versions in descending order, each as `<product>:<version>`.
     pub versions: Vec<String>,
 }
 
-/// What the filters of the list can be set to.
+/// The values that the list of systems can be filtered by.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SystemFilters {
-    /// Types, ascending.
+    /// Products in ascending order: the values of `type`.
     pub products: Vec<String>,
-    /// One entry for each creating user, by name.
+    /// Users who have created systems, by name.
     pub created_by: Vec<CreatorChoice>,
-    /// By type.
+    /// Versions, by product.
     pub versions: Vec<ProductVersions>,
     /// Organizations with systems, by name.
     pub organizations: Vec<OrganizationRefOutput>,
-    /// Only with `q`: the lists that have more choices than `limit`.
+    /// Names of the lists that have more matches than `limit`. Present only if the request has `q`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<Vec<&'static str>>,
 }

@@ -11,26 +11,27 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-/// Body of POST. Other fields are ignored.
+/// A system to create. Other fields are ignored.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct NewSystemInput {
-    /// Not blank, at most 255 characters.
+    /// Name of the system, at most 255 characters and not blank.
     #[schema(required = true, nullable = false)]
     pub name: Option<String>,
-    /// Where it belongs.
+    /// Id of the organization that the system belongs to.
     #[schema(required = true, nullable = false)]
     pub organization_id: Option<String>,
-    /// Text to text.
+    /// Data of clients: texts by name.
     #[schema(value_type = Option<Object>)]
     pub custom_data: Option<Map<String, Value>>,
-    /// Free text.
+    /// Free text about the system.
     pub notes: Option<String>,
-    /// Displayed creator organization; owners and distributors only.
+    /// Id of the organization to show as the creator's. Only for callers of the owner and of distributors.
     pub created_by_organization_id: Option<String>,
-    /// Earlier creation, RFC 3339; owners and distributors only.
+    /// Earlier time of creation, in RFC 3339. Only for callers of the owner and of distributors.
     pub created_at: Option<String>,
-    /// Born registered, RFC 3339; owners and distributors only.
+    /// Time of registration, in RFC 3339: the system is registered from the start. Only for callers of the owner and of
+    /// distributors.
     pub registered_at: Option<String>,
 }
 
@@ -48,18 +49,18 @@ impl From<NewSystemInput> for NewSystem {
     }
 }
 
-/// Body of PUT; clients send the whole form back. Other fields are ignored.
+/// Changes of a system. Clients may send all fields back; other fields are ignored.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct SystemInput {
-    /// Absent or empty keeps.
+    /// New name. An absent or empty one changes nothing.
     pub name: Option<String>,
-    /// Absent or null keeps, `""` clears.
+    /// New notes; `""` removes them. Absent or null changes nothing.
     pub notes: Option<String>,
-    /// Absent or null keeps, else replaces the whole map.
+    /// New data of clients, in place of all stored data. Absent or null changes nothing.
     #[schema(value_type = Option<Object>)]
     pub custom_data: Option<Map<String, Value>>,
-    /// Absent or empty keeps; another one moves the system.
+    /// Id of the organization to move the system to. An absent or empty one changes nothing.
     pub organization_id: Option<String>,
 }
 
@@ -74,85 +75,88 @@ impl From<SystemInput> for Change {
     }
 }
 
-/// Body of a new secret; may be left out.
+/// How to replace the secret of a system. The body may be left out.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RegenerateInput {
-    /// Also for a registered system, whose registration ends.
+    /// Whether to replace the secret of a registered system too. Its registration then ends.
     pub force: bool,
 }
 
-/// A system.
+/// A system: a machine or cluster that the service manages.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SystemOutput {
-    /// Id.
+    /// Unique identifier of the system.
     pub id: String,
-    /// Set by users only.
+    /// Name of the system. Only users set it.
     pub name: String,
-    /// `ns8`, `nsec` or another; null until the first inventory.
+    /// Product: `ns8`, `nsec` or another; null until the first inventory.
     #[schema(required = true)]
     pub r#type: Option<String>,
-    /// `unknown`, `active`, `inactive`, `suspended`, `deleted`.
+    /// State: `unknown` (no heartbeat yet), `active`, `inactive` (no heartbeat for some time), `suspended` or
+    /// `deleted`.
     pub status: &'static str,
-    /// `""` when unset.
+    /// Host name, from the inventory; `""` when it is not known.
     pub fqdn: String,
-    /// `""` when unset.
+    /// IPv4 address, from the inventory; `""` when it is not known.
     pub ipv4_address: String,
-    /// `""` when unset.
+    /// IPv6 address, from the inventory; `""` when it is not known.
     pub ipv6_address: String,
-    /// `""` when unset.
+    /// Version of the product, from the inventory; `""` when it is not known.
     pub version: String,
-    /// Text to text.
+    /// Data of clients: texts by name.
     #[schema(value_type = Object)]
     pub custom_data: Map<String, Value>,
-    /// Its organization now.
+    /// The organization that the system belongs to.
     pub organization: OrganizationRefOutput,
-    /// `""` while unregistered, except beside `system_secret`.
+    /// Key of the system, the user name of its credential. `""` until the system is registered, except beside
+    /// `system_secret`.
     pub system_key: String,
-    /// Only in the answers that issue one.
+    /// Secret of the system. Present only in the answer that created or replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_secret: Option<String>,
-    /// `""` when unset.
+    /// Free text; `""` when there is none.
     pub notes: String,
-    /// Creation.
+    /// When the system was created.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
-    /// Last change.
+    /// When the system was last changed.
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Ts,
-    /// Effective.
+    /// When the system, or the nearest deleted organization, was deleted; null if neither is.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub deleted_at: Option<Ts>,
-    /// Null while unregistered.
+    /// When the system registered; null if it is not registered.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub registered_at: Option<Ts>,
-    /// Effective.
+    /// When the system, or the nearest suspended organization, was suspended; null if neither is.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub suspended_at: Option<Ts>,
-    /// The organization it is inherited from.
+    /// Id of the organization that the suspension comes from; null if the system was suspended directly, or is not
+    /// suspended.
     #[schema(required = true)]
     pub suspended_by_org_id: Option<String>,
-    /// The organization it is inherited from.
+    /// Id of the organization that the deletion comes from; null if the system was deleted directly, or is not deleted.
     #[schema(required = true)]
     pub deleted_by_org_id: Option<String>,
-    /// Creation snapshot.
+    /// Who created the system. All texts are empty for readers who may not see it.
     pub created_by: CreatorOutput,
-    /// Absent when never.
+    /// When the last heartbeat arrived. Absent if none ever did.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last_heartbeat: Option<Ts>,
-    /// Absent when never.
+    /// When the last inventory arrived. Absent if none ever did.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last_inventory: Option<Ts>,
-    /// Whether its organization or one above it has rebranding enabled.
+    /// Whether rebranding is enabled for the system's organization or one above it.
     pub rebranding_enabled: bool,
-    /// Which one; left out unless enabled.
+    /// Id of the nearest organization with rebranding enabled. Absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebranding_org_id: Option<String>,
-    /// Liveness alone: `unknown`, `active` or `inactive`.
+    /// State by heartbeats alone: `unknown`, `active` or `inactive`. For older clients.
     pub heartbeat_status: &'static str,
-    /// Whole minutes since the last heartbeat; null = never.
+    /// Whole minutes since the last heartbeat; null if none ever arrived. For older clients.
     #[schema(required = true)]
     pub heartbeat_minutes: Option<u64>,
 }
@@ -202,9 +206,9 @@ impl SystemOutput {
 /// A page of systems.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SystemList {
-    /// Rows.
+    /// The systems of this page.
     pub systems: Vec<SystemOutput>,
-    /// Page.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 
@@ -224,11 +228,11 @@ impl SystemList {
     }
 }
 
-/// What a reachability check found.
+/// The result of a reachability check.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReachabilityOutput {
-    /// Whether anything answered.
+    /// Whether the web interface of the system answered.
     pub reachable: bool,
-    /// What answered, else the first address asked; empty when none may be asked.
+    /// Address that answered, or else the first one that was tried; `""` when there is none to try.
     pub url: String,
 }

@@ -4,38 +4,38 @@ use bailiwick_identity::third_party::ThirdPartyApplication;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// How an application looks.
+/// How an application presents itself.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BrandingOutput {
-    /// Shown in the place of the name.
+    /// Name to show; the application's `name` unless another is configured.
     pub display_name: String,
-    /// On a light ground.
+    /// Address of the logo for light backgrounds. Absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logo_url: Option<String>,
-    /// On a dark ground.
+    /// Address of the logo for dark backgrounds. Absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dark_logo_url: Option<String>,
 }
 
-/// An application of a third party.
+/// A third-party application that the caller may sign in to.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ThirdPartyApplicationOutput {
-    /// Client id.
+    /// OAuth client id of the application.
     pub id: String,
-    /// Name.
+    /// Name of the application.
     pub name: String,
-    /// `""` when absent.
+    /// What the application is for; `""` when nothing is configured.
     pub description: String,
-    /// Registered redirect addresses.
+    /// Addresses that a sign-in may lead back to.
     pub redirect_uris: Vec<String>,
-    /// The same for sign-out.
+    /// Addresses that a sign-out may lead back to.
     pub post_logout_redirect_uris: Vec<String>,
-    /// Where it is opened.
+    /// Address that opens the application, with a sign-in.
     pub login_url: String,
-    /// Address of a page with more about it.
+    /// Address of a page about the application. Absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub info_url: Option<String>,
-    /// How it looks.
+    /// Name and logos to show.
     pub branding: BrandingOutput,
 }
 
@@ -58,6 +58,6 @@ impl From<ThirdPartyApplication> for ThirdPartyApplicationOutput {
     }
 }
 
-/// All the caller may open.
+/// The third-party applications that the caller may sign in to.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ThirdPartyApplications(pub Vec<ThirdPartyApplicationOutput>);

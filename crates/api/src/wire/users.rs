@@ -8,23 +8,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-/// Body of POST and PUT. Other fields are ignored.
+/// A user to create, or their changes. Other fields are ignored.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct UserInput {
-    /// Derived from the e-mail when absent.
+    /// User name: letters, digits and `_`, at most 128 characters. Derived from the e-mail address of a new user when
+    /// absent.
     pub username: Option<String>,
-    /// Required by POST.
+    /// E-mail address. Required for a new user.
     pub email: Option<String>,
-    /// Required by POST.
+    /// Display name, at most 255 characters. Required for a new user.
     pub name: Option<String>,
-    /// `""` removes it.
+    /// Phone number, such as `+39 333 123456`; `""` removes it.
     pub phone: Option<String>,
-    /// Role keys; required by POST, never empty.
+    /// Ids of the user's roles, at least one. Required for a new user.
     pub user_role_ids: Option<Vec<String>>,
-    /// Required by POST; another one moves the user.
+    /// Id of the user's organization. Required for a new user; another one moves the user.
     pub organization_id: Option<String>,
-    /// Client keys; replaces the stored ones.
+    /// Data of clients. A change replaces the stored data.
     #[schema(value_type = Option<Object>)]
     #[serde(deserialize_with = "exact::read")]
     pub custom_data: Option<Map<String, Value>>,
@@ -44,25 +45,26 @@ impl From<UserInput> for UserBody {
     }
 }
 
-/// Body of a password reset. Never printed.
+/// A new password for a user.
+// Secrets do not print, so there is no `Debug`.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct PasswordInput {
-    /// The new password.
+    /// The new password, from 12 to 128 bytes.
     #[schema(required = true, nullable = false)]
     pub password: Option<String>,
 }
 
-/// An organization as other objects show it.
+/// The organization that an object belongs to.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OrganizationRefOutput {
-    /// Id.
+    /// Id of the organization.
     pub id: String,
-    /// The same value again.
+    /// Same value as `id`.
     pub logto_id: String,
-    /// Present name.
+    /// Current name of the organization.
     pub name: String,
-    /// `owner`, `distributor`, `reseller` or `customer`.
+    /// Level of the organization: `owner`, `distributor`, `reseller` or `customer`.
     pub r#type: &'static str,
 }
 
@@ -77,71 +79,72 @@ impl From<OrgRef> for OrganizationRefOutput {
     }
 }
 
-/// A role as a user shows it.
+/// A role of a user.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RoleRefOutput {
-    /// Catalogue key.
+    /// Id of the role: its key in the catalogue of roles.
     pub id: String,
-    /// Name.
+    /// Name of the role.
     pub name: String,
 }
 
-/// A user. All keys are always present but the last one.
+/// A user. All fields but `logto_sync_error` and `can_be_impersonated` are always present.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct UserOutput {
-    /// Id.
+    /// Unique identifier of the user.
     pub id: String,
-    /// The same value again.
+    /// Same value as `id`.
     pub logto_id: String,
-    /// User name.
+    /// User name, which no other user has.
     pub username: String,
-    /// E-mail.
+    /// E-mail address of the user.
     pub email: String,
-    /// Display name.
+    /// Display name of the user.
     pub name: String,
-    /// Digits only.
+    /// Phone number, digits only; null when there is none.
     #[schema(required = true)]
     pub phone: Option<String>,
     /// The user's organization.
     pub organization: OrganizationRefOutput,
     /// The user's roles.
     pub roles: Vec<RoleRefOutput>,
-    /// Client keys, or null.
+    /// Data of clients; null when there is none.
     #[schema(required = true, value_type = Option<Object>)]
     #[serde(serialize_with = "exact::write_if_any")]
     pub custom_data: Option<Map<String, Value>>,
-    /// Creation.
+    /// When the user was created.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
-    /// Last change by management.
+    /// When the user was last changed.
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Ts,
-    /// Null outside identity mode `logto`.
+    /// When the user was last mirrored to Logto; null outside identity mode `logto`.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub logto_synced_at: Option<Ts>,
-    /// Of one user in identity mode `logto`: what was refused there, or null.
+    /// Why mirroring to Logto fails; null if it does not. Present only when one user is read in identity mode `logto`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub logto_sync_error: Option<Option<String>>,
-    /// Last exchange.
+    /// When the user last signed in; null if never.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub latest_login_at: Option<Ts>,
-    /// Effective.
+    /// When the user, or the nearest deleted organization, was deleted; null if neither is.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub deleted_at: Option<Ts>,
-    /// Effective.
+    /// When the user, or the nearest suspended organization, was suspended; null if neither is.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
     pub suspended_at: Option<Ts>,
-    /// The organization it is inherited from.
+    /// Id of the organization that the suspension comes from; null if the user was suspended directly, or is not
+    /// suspended.
     #[schema(required = true)]
     pub suspended_by_org_id: Option<String>,
-    /// The organization it is inherited from.
+    /// Id of the organization that the deletion comes from; null if the user was deleted directly, or is not deleted.
     #[schema(required = true)]
     pub deleted_by_org_id: Option<String>,
-    /// The creator, or null.
+    /// Who created the user; null if that is not known, or the reader may not see it.
     #[schema(required = true)]
     pub created_by: Option<CreatorOutput>,
-    /// Only for callers who hold `impersonate:users`.
+    /// Whether the caller may impersonate the user now. Present only for callers who hold `impersonate:users`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub can_be_impersonated: Option<bool>,
 }
@@ -182,12 +185,12 @@ impl UserOutput {
     }
 }
 
-/// One page of users.
+/// A page of users.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct UserList {
-    /// Rows.
+    /// The users of this page.
     pub users: Vec<UserOutput>,
-    /// Page.
+    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 
