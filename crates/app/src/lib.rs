@@ -4,6 +4,7 @@
 //! Use cases are in the crates of their areas: `events`, `identity`, `directory`, `fleet` and `alerts`.
 
 mod background;
+pub mod backlog;
 pub mod bootstrap;
 pub mod metrics;
 pub mod retention;

@@ -234,11 +234,7 @@ fn tasks(app: &App, page: &mut Page) {
 
 fn waiting(app: &App, work: &Work, page: &mut Page) {
     let now = app.platform.now();
-    let mut jobs = work.jobs.clone();
-    // Panels and rules about mails have a series before the first mail.
-    if !jobs.iter().any(|jobs| jobs.kind == mail::KIND) {
-        jobs.push(Jobs { kind: mail::KIND.to_owned(), ..Jobs::default() });
-    }
+    let jobs = jobs(work);
     let help = "Jobs to be done, by kind; also those not due yet.";
     let mut family = page.family("bailiwick_jobs_waiting", MetricKind::Gauge, help);
     for jobs in &jobs {
@@ -258,15 +254,7 @@ fn waiting(app: &App, work: &Work, page: &mut Page) {
     for jobs in &jobs {
         family.value(&[("kind", &jobs.kind)], jobs.ended);
     }
-    let queues = [
-        ("inventory", work.documents),
-        ("held_pushes", work.held_pushes),
-        ("router_configurations", work.configurations),
-        ("notifications", work.groups),
-        ("events", work.events),
-        ("event_deliveries", work.deliveries),
-        ("logto", work.logto.waiting),
-    ];
+    let queues = queues(work);
     let help = "Entries of a queue: accepted inventories, pushes held for tenants a remote router does not run yet, \
         configurations to be given to it, groups of alerts to be sent, events without a number, deliveries of events, \
         changes for a Logto tenant.";
@@ -292,6 +280,28 @@ fn waiting(app: &App, work: &Work, page: &mut Page) {
         help,
         alerting::history_waiting(&app.alerts),
     );
+}
+
+/// The jobs by kind, mails also before the first mail.
+pub(crate) fn jobs(work: &Work) -> Vec<Jobs> {
+    let mut jobs = work.jobs.clone();
+    if !jobs.iter().any(|jobs| jobs.kind == mail::KIND) {
+        jobs.push(Jobs { kind: mail::KIND.to_owned(), ..Jobs::default() });
+    }
+    jobs
+}
+
+/// The queues beside the jobs, by the name that the metrics have for them.
+pub(crate) const fn queues(work: &Work) -> [(&'static str, Waiting); 7] {
+    [
+        ("inventory", work.documents),
+        ("held_pushes", work.held_pushes),
+        ("router_configurations", work.configurations),
+        ("notifications", work.groups),
+        ("events", work.events),
+        ("event_deliveries", work.deliveries),
+        ("logto", work.logto.waiting),
+    ]
 }
 
 fn alerts(work: &Work, page: &mut Page) {

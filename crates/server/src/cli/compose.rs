@@ -3,7 +3,8 @@
 use super::{
     Command, KeysCommand, UserCommand, alerts, assets, audit, backup, copy_db,
     demo::{self, DemoArgs, DemoCommand},
-    events, fail, health, inventory, keys, logto, mail, openapi, owner, retention, sessions, system, token,
+    events, fail, health, inventory, jobs, keys, logto, mail, openapi, owner, retention, sessions, system,
+    token,
 };
 use crate::{
     STACK,
@@ -71,6 +72,7 @@ pub fn run(command: Command, config: Config) -> ExitCode {
         Command::Inventory(command) => {
             with_app(&config, move |app| async move { inventory::run(&app, command).await })
         }
+        Command::Jobs(args) => with_app(&config, move |app| async move { jobs::run(&app, args).await }),
         Command::Retention(args) => {
             with_app(&config, move |app| async move { retention::run(&app, args).await })
         }

@@ -13,6 +13,7 @@ pub mod events;
 mod first_start;
 pub mod health;
 pub mod inventory;
+pub mod jobs;
 pub mod keys;
 pub mod logto;
 pub mod mail;
@@ -118,6 +119,8 @@ pub enum Command {
     /// Manage inventory documents that could not be processed
     #[command(subcommand)]
     Inventory(InventoryCommand),
+    /// Print what background work has still to do, and the tasks that run regularly
+    Jobs(JobsArgs),
     /// Delete data past its retention, as the service does every hour
     Retention(RetentionArgs),
     /// Fill the database with a realistic made-up tree
@@ -255,6 +258,14 @@ pub enum KeysCommand {
     Reseal,
     /// Accept the configured secret although the previous one is lost; everything sealed with the lost one is lost too
     Adopt,
+}
+
+/// `bailiwick jobs`
+#[derive(Clone, Copy, Debug, Args)]
+pub struct JobsArgs {
+    /// One JSON object for each line
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `bailiwick logto …`

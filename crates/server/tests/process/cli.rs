@@ -1,7 +1,8 @@
 //! Commands.
 
 use crate::program::{Serving, command, repository, run, text};
-use serde_json::Value;
+use bailiwick_store::{Db, Options, sql::Q};
+use serde_json::{Value, json};
 
 fn directory() -> tempfile::TempDir {
     tempfile::tempdir().expect("a directory")
@@ -210,6 +211,42 @@ fn retention_counts_or_removes_and_says_how_much() {
     );
     let done = run(dir.path(), &["retention"]);
     assert!(text(&done).starts_with("0 inventory records thinned out\n"), "{done:?}");
+}
+
+#[tokio::test]
+async fn an_operator_sees_what_waits_and_what_runs_regularly() {
+    let dir = directory();
+    let empty = text(&run(dir.path(), &["jobs"]));
+    let mail = empty.lines().find(|line| line.starts_with("mail ")).expect("the queue of mails");
+    assert_eq!(mail.split_whitespace().collect::<Vec<_>>(), ["mail", "0", "0", "-"], "{empty}");
+    let database = format!("sqlite:{}", dir.path().join("data/bailiwick.db").display());
+    let db = Db::open(&Options::new(database)).await.expect("the database");
+    let mut tx = db.begin_relaxed().await.expect("a transaction");
+    for (id, ended) in [(1_u8, None), (2, None), (3, Some(1_i64))] {
+        let q = Q::new(
+            "INSERT INTO jobs (id, kind, payload, next_at, ended_at, created_at) VALUES (?, 'mail', '{}', 0, ?, 0)",
+        );
+        let id = uuid::Uuid::from_bytes([id; 16]);
+        q.bind(id).bind(ended).run(&mut tx).await.expect("a job");
+    }
+    tx.commit().await.expect("a commit");
+    db.close().await;
+
+    let output = run(dir.path(), &["jobs", "--json"]);
+    let rows: Vec<Value> =
+        text(&output).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let mail = rows.iter().find(|row| row["queue"] == "mail").expect("the queue of mails");
+    assert_eq!((&mail["waiting"], &mail["given_up"]), (&json!(2), &json!(1)), "{output:?}");
+    assert!(mail["since"].as_str().is_some_and(|at| at.starts_with("1970-01-01T00:00:00")), "{output:?}");
+    let monitor = rows.iter().find(|row| row["task"] == "system statuses").expect("the monitor");
+    assert_eq!(
+        (&monitor["interval_seconds"], &monitor["exclusive"]),
+        (&json!(15.0), &json!(true)),
+        "{output:?}"
+    );
+    let table = text(&run(dir.path(), &["jobs"]));
+    let mail = table.lines().find(|line| line.starts_with("mail ")).expect("the queue of mails");
+    assert_eq!(mail.split_whitespace().collect::<Vec<_>>(), ["mail", "2", "1", "1970-01-01T00:00:00Z"]);
 }
 
 #[tokio::test]
