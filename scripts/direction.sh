@@ -3,37 +3,37 @@
 # no other features of the program's libraries than the program does (each would be built twice), and that the top-level modules
 # of a crate make no circle (scripts/modules.py). The directions:
 # server → {api, console} → web → app → alerts → fleet → directory → identity → events → settings → platform → store → policy → domain,
-# and {outbound, inventory, alerting, export} → domain below them; server → demo → alerts; api → guide, which knows none of the others. Only dependencies of the product count; tests may use
+# and {outbound, inventory, alertmanager, export} → domain below them; server → demo → alerts; api → guide, which knows none of the others. Only dependencies of the product count; tests may use
 # what they like.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # Our crates from the bottom to the top. A crate may name only crates to its left, and of those the ones in its row.
 order=(
-    domain policy inventory alerting store outbound export platform settings events identity directory fleet alerts demo
+    domain policy inventory alertmanager store outbound export platform settings events identity directory fleet alerts demo
     app guide web api console server
 )
 declare -A may_use=(
     [domain]=''
     [policy]='domain'
     [inventory]='domain'
-    [alerting]='domain'
+    [alertmanager]='domain'
     [store]='domain policy'
-    [outbound]='domain alerting'
+    [outbound]='domain alertmanager'
     [export]='domain'
     [platform]='domain policy store'
-    [settings]='domain inventory alerting store outbound platform'
-    [events]='domain policy alerting store outbound platform settings'
-    [identity]='domain policy alerting store outbound platform settings events'
+    [settings]='domain inventory alertmanager store outbound platform'
+    [events]='domain policy alertmanager store outbound platform settings'
+    [identity]='domain policy alertmanager store outbound platform settings events'
     [directory]='domain policy store outbound export platform settings events identity'
     [fleet]='domain policy inventory store outbound export platform settings events identity directory'
-    [alerts]='domain policy alerting store outbound platform settings events identity directory fleet'
-    [demo]='domain policy inventory alerting store platform identity directory fleet alerts'
+    [alerts]='domain policy alertmanager store outbound platform settings events identity directory fleet'
+    [demo]='domain policy inventory alertmanager store platform identity directory fleet alerts'
     [app]='domain policy store outbound platform settings events identity directory fleet alerts'
     [guide]=''
     [web]='domain platform directory fleet alerts app'
-    [api]='domain policy alerting platform settings events identity directory fleet alerts app guide web'
-    [console]='domain policy alerting platform settings events identity directory fleet alerts app web'
+    [api]='domain policy alertmanager platform settings events identity directory fleet alerts app guide web'
+    [console]='domain policy alertmanager platform settings events identity directory fleet alerts app web'
     [server]='domain platform settings events identity directory fleet alerts demo app api console'
 )
 # Crates of ours that may name an outside library; libraries that are not listed may be named anywhere.

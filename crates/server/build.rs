@@ -22,11 +22,11 @@ pub(crate) fn directives(root: &Path, given: impl Fn(&str) -> Option<String>) ->
     lines.push("cargo::rerun-if-changed=build.rs".to_owned());
     let [commit, time, epoch] = VARIABLES.map(given);
     let repository = Repository::of(root);
-    let asked = commit.is_none() || time.is_none() && epoch.is_none();
-    if let (Some(repository), true) = (&repository, asked) {
+    let is_unknown = commit.is_none() || time.is_none() && epoch.is_none();
+    if let (Some(repository), true) = (&repository, is_unknown) {
         lines.extend(repository.moved_with().map(|path| format!("cargo::rerun-if-changed={path}")));
     }
-    let git = |what: &[&str]| repository.as_ref().and_then(|repository| repository.tell(what));
+    let git = |what: &[&str]| repository.as_ref().and_then(|repository| repository.output_of(what));
     let unknown = || "unknown".to_owned();
     let commit = commit.or_else(|| git(&["rev-parse", "HEAD"])).unwrap_or_else(unknown);
     // Seconds since 1970; the program formats them.
@@ -43,12 +43,12 @@ struct Repository<'r>(&'r Path);
 impl<'r> Repository<'r> {
     fn of(root: &'r Path) -> Option<Repository<'r>> {
         let repository = Repository(root);
-        let top = repository.tell(&["rev-parse", "--show-toplevel"])?;
+        let top = repository.output_of(&["rev-parse", "--show-toplevel"])?;
         let is_own = fs::canonicalize(top).ok()? == fs::canonicalize(root).ok()?;
         is_own.then_some(repository)
     }
 
-    fn tell(&self, arguments: &[&str]) -> Option<String> {
+    fn output_of(&self, arguments: &[&str]) -> Option<String> {
         let mut git = Command::new("git");
         // Git sets these when it runs a build itself, for its own repository.
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
@@ -62,11 +62,11 @@ impl<'r> Repository<'r> {
     /// Files that change whenever the commit does: every command that moves it appends a line to the first.
     fn moved_with(&self) -> impl Iterator<Item = String> {
         let path = |name: &str| {
-            let path = self.tell(&["rev-parse", "--git-path", name])?;
+            let path = self.output_of(&["rev-parse", "--git-path", name])?;
             let path = self.0.join(path);
             path.exists().then(|| path.display().to_string())
         };
-        let branch = self.tell(&["symbolic-ref", "--quiet", "HEAD"]);
+        let branch = self.output_of(&["symbolic-ref", "--quiet", "HEAD"]);
         let log = path("logs/HEAD");
         let without_log = [path("HEAD"), branch.as_deref().and_then(path), path("packed-refs")];
         let without_log = if log.is_some() { [None, None, None] } else { without_log };

@@ -3,7 +3,7 @@
 mod messages;
 mod routing;
 
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     config::{Layer, Posted, Publishing, Smtp, Timing, Upload, merge},
     receivers::RecipientKind,
     texts::{Language, Pages, Surroundings, Zone},
@@ -45,7 +45,7 @@ fn publishing() -> Publishing {
         }),
         // The Alertmanager of the tests is older than 0.28.
         omitted: vec![RecipientKind::Teams],
-        history: Some(bailiwick_alerting::config::History {
+        history: Some(bailiwick_alertmanager::config::History {
             url: "https://portal.example.org/api/alert_history".to_owned(),
             secret: "12:30:00 thirty-two characters of a secret".to_owned(),
         }),

@@ -11,7 +11,7 @@ mod tools;
 mod webhook;
 
 use crate::proxy::{Client, generous, remote};
-use bailiwick_alerts as alerting;
+use bailiwick_alerts as alerts;
 use bailiwick_domain::{OrgId, Ts};
 use bailiwick_settings::RouterKind;
 use bailiwick_store::{sql::Q, time::TsCodec};
@@ -25,12 +25,12 @@ use std::time::Duration;
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Seconds since the start of the test's clock.
-fn seconds(at: Ts) -> i64 {
-    (at.0 - ManualClock::START.0).div_euclid(1_000_000)
+fn seconds(time: Ts) -> i64 {
+    (time.0 - ManualClock::START.0).div_euclid(1_000_000)
 }
 
 /// RFC 3339 of that many seconds since the start of the test's clock.
-fn at(seconds: i64) -> String {
+fn timestamp(seconds: i64) -> String {
     Ts(ManualClock::START.0 + seconds * 1_000_000).rfc3339(0)
 }
 
@@ -60,10 +60,10 @@ async fn rows(t: &Test) -> Vec<String> {
 
 /// Waits for the history that is written after the answer.
 pub(crate) async fn written(t: &Test) {
-    eventually("the history is written", async || alerting::is_history_written(&t.app.alerts)).await;
+    eventually("the history is written", async || alerts::is_history_written(&t.app.alerts)).await;
 }
 
-/// The figures kept of an organization, and what counting its rows says.
+/// The figures kept of an organization, and those from counting its rows.
 async fn figures(t: &Test, organization: OrgId) -> [u64; 3] {
     let count = async |text: &str| Q::new(text).bind(organization).count(&t.app.platform.db).await.unwrap();
     [

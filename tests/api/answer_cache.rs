@@ -62,9 +62,9 @@ pub async fn is_true(processes: &[&Test], who: &Persona, after: &str) {
 
 async fn is_same(processes: &[&Test], who: &Persona, paths: &[&str], after: &str) {
     for t in processes {
-        let kept = ask(t, who, paths).await;
+        let first = ask(t, who, paths).await;
         t.app.platform.answers.forget();
-        assert_eq!(kept, ask(t, who, paths).await, "after {after}");
+        assert_eq!(first, ask(t, who, paths).await, "after {after}");
     }
 }
 
@@ -212,17 +212,17 @@ api_test!(a_kept_answer_is_compressed_for_who_takes_that, |t| async move {
     }
 });
 
-api_test!(a_consent_given_while_a_list_is_asked_for_shows_no_longer_than_it_lasts, |t| async move {
+api_test!(a_consent_given_during_a_list_request_shows_no_longer_than_it_lasts, |t| async move {
     if t.engine != Engine::Postgres {
         return;
     }
     let tree = t.tree().await;
-    let (by, target) = (t.user(tree.owner, &["super"]).await, t.user(tree.customer, &["reader"]).await);
+    let (actor, target) = (t.user(tree.owner, &["super"]).await, t.user(tree.customer, &["reader"]).await);
     let shown = async || {
-        let list = t.get("/api/users?page_size=100").bearer(&by.token).send().await.expect(200).data();
+        let list = t.get("/api/users?page_size=100").bearer(&actor.token).send().await.expect(200).data();
         let users = list["users"].as_array().unwrap();
-        let found = users.iter().find(|user| user["id"] == json!(target.id)).unwrap();
-        found["can_be_impersonated"].as_bool().unwrap()
+        let row = users.iter().find(|user| user["id"] == json!(target.id)).unwrap();
+        row["can_be_impersonated"].as_bool().unwrap()
     };
     let mut tx = t.begin_apart().await;
     let (now, life) = (t.app.platform.now(), Duration::from_secs(60));

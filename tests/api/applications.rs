@@ -78,15 +78,15 @@ async fn total(t: &Test, who: &Persona, query: &str) -> u64 {
     data(t, who, &format!("/applications?{query}")).await["pagination"]["total_count"].as_u64().unwrap()
 }
 
-/// The kept figures are what counting says.
+/// The stored counters equal the counted rows.
 pub async fn figures_are_true(t: &Test) {
     const LISTED: &str = "a.deleted_at IS NULL AND a.is_user_facing AND a.certification_level >= 4 \
          AND s.deleted_at IS NULL";
     let from = "FROM applications a JOIN systems s ON s.id = a.system_id";
-    let same = async |kept: &str, counted: String| {
-        let kept: Vec<(String, i64, i64)> = Q::new(kept).all(&t.app.platform.db).await.unwrap();
+    let same = async |stored: &str, counted: String| {
+        let stored: Vec<(String, i64, i64)> = Q::new(stored).all(&t.app.platform.db).await.unwrap();
         let counted: Vec<(String, i64, i64)> = Q::new(&counted).all(&t.app.platform.db).await.unwrap();
-        assert_eq!(kept, counted);
+        assert_eq!(stored, counted);
     };
     let hex = |column: &str| format!("[[CAST({column} AS text)||hex({column})]]");
     let key = format!("{} || instance_of || '|' || version || '|' || name", hex("home_id"));

@@ -77,17 +77,20 @@ impl Run<'_> {
 
     async fn life(&mut self, path: &str, id: &str, family: &str, object: &str) {
         let t = self.t;
-        let at = |what: &str| format!("/api/{path}/{id}{what}");
-        self.step(&format!("suspend{family}"), t.patch(&at("/suspend")), &format!("{object}.suspend")).await;
+        let path_of = |what: &str| format!("/api/{path}/{id}{what}");
+        self.step(&format!("suspend{family}"), t.patch(&path_of("/suspend")), &format!("{object}.suspend"))
+            .await;
         self.step(
             &format!("reactivate{family}"),
-            t.patch(&at("/reactivate")),
+            t.patch(&path_of("/reactivate")),
             &format!("{object}.reactivate"),
         )
         .await;
-        self.step(&format!("delete{family}"), t.delete(&at("")), &format!("{object}.delete")).await;
-        self.step(&format!("restore{family}"), t.patch(&at("/restore")), &format!("{object}.restore")).await;
-        self.step(&format!("destroy{family}"), t.delete(&at("/destroy")), &format!("{object}.destroy")).await;
+        self.step(&format!("delete{family}"), t.delete(&path_of("")), &format!("{object}.delete")).await;
+        self.step(&format!("restore{family}"), t.patch(&path_of("/restore")), &format!("{object}.restore"))
+            .await;
+        self.step(&format!("destroy{family}"), t.delete(&path_of("/destroy")), &format!("{object}.destroy"))
+            .await;
     }
 }
 
@@ -152,14 +155,14 @@ async fn event_subscriptions(run: &mut Run<'_>) {
     let secret = |data: &Value| data["subscription"]["secret"].as_str().unwrap().to_owned();
     run.secrets.extend([secret(&made), "secret-path".to_owned()]);
     let path = format!("{path}/{}", id(&made["subscription"]));
-    let at = |what: &str| format!("{path}/{what}");
+    let path_of = |what: &str| format!("{path}/{what}");
     let update = t.put(&path).json(body("Changed"));
     run.step("updateEventSubscription", update, "event_subscription.update").await;
-    let rotate = t.post(&at("rotate-secret"));
+    let rotate = t.post(&path_of("rotate-secret"));
     let rotated = run.step("rotateEventSubscriptionSecret", rotate, "event_subscription.rotate_secret").await;
     run.secrets.push(secret(&rotated));
-    run.step("testEventSubscription", t.post(&at("test")), "event_subscription.test").await;
-    let replay = t.post(&at("replay")).json(json!({"since": t.app.platform.now().to_string()}));
+    run.step("testEventSubscription", t.post(&path_of("test")), "event_subscription.test").await;
+    let replay = t.post(&path_of("replay")).json(json!({"since": t.app.platform.now().to_string()}));
     run.step("replayEvents", replay, "event_subscription.replay").await;
     run.step("deleteEventSubscription", t.delete(&path), "event_subscription.delete").await;
 }

@@ -76,8 +76,8 @@ api_test!(a_picture_is_uploaded_seen_and_removed, |t| async move {
     assert!(etag.len() == 66 && etag.starts_with('"'), "{etag}");
     assert_eq!(shown(&t, owner.id).await.dimensions(), (40, 20));
 
-    for known in [etag.clone(), "*".to_owned(), format!("\"other\", W/{etag}")] {
-        let same = get(&t, owner.id).header("if-none-match", &known).send().await.expect(304);
+    for condition in [etag.clone(), "*".to_owned(), format!("\"other\", W/{etag}")] {
+        let same = get(&t, owner.id).header("if-none-match", &condition).send().await.expect(304);
         assert!(same.body.is_empty());
         assert_eq!(same.header("etag"), Some(etag.as_str()));
         assert_eq!(same.header("cache-control"), Some("private, max-age=3600, must-revalidate"));
@@ -96,16 +96,16 @@ api_test!(a_picture_is_uploaded_seen_and_removed, |t| async move {
 api_test!(every_accepted_type_becomes_a_png_that_fits, |t| async move {
     let owner = t.owner().await;
     for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::WebP] {
-        for (sent, kept) in
+        for (sent, expected) in
             [((10, 20), (10, 20)), ((256, 256), (256, 256)), ((600, 300), (256, 128)), ((30, 512), (15, 256))]
         {
             let image = picture(sent.0, sent.1);
             put(&t, &owner, &encoded(&image, format)).await.expect(200);
             let stored = shown(&t, owner.id).await;
-            assert_eq!(stored.dimensions(), kept, "{format:?} {sent:?}");
+            assert_eq!(stored.dimensions(), expected, "{format:?} {sent:?}");
             let [red, _, blue, alpha] = stored.get_pixel(1, 1).0;
             assert!(red > 200 && blue < 60 && alpha == 255, "{format:?}: the left is red");
-            let [red, _, blue, _] = stored.get_pixel(kept.0 - 2, 1).0;
+            let [red, _, blue, _] = stored.get_pixel(expected.0 - 2, 1).0;
             assert!(blue > 200 && red < 60, "{format:?}: the right is blue");
         }
     }
@@ -128,7 +128,7 @@ api_test!(transparency_is_kept_and_everything_beside_the_pixels_is_not, |t| asyn
     assert_eq!((stored.get_pixel(0, 0).0, stored.get_pixel(3, 3).0), ([1, 2, 3, 128], [0, 0, 0, 0]));
 });
 
-/// A JPEG that says how it was held (EXIF tag 0x0112).
+/// A JPEG with an orientation (EXIF tag 0x0112).
 fn held(image: &RgbImage, orientation: u8) -> Vec<u8> {
     let jpeg = encoded(image, ImageFormat::Jpeg);
     let mut exif = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0".to_vec();
@@ -171,7 +171,7 @@ api_test!(administrators_change_the_pictures_of_those_below_them, |t| async move
     let foreign = t.user(tree.other_customer, &["reader"]).await;
     upload(&foreign.id, &admin.token).await.expect_message(404, "user not found");
     upload(&"x", &admin.token).await.expect_message(404, "user not found");
-    // A stranger learns nothing, whatever they send.
+    // A caller without access gets no details, whatever the body.
     let bad = t.put(&path(&foreign.id)).bearer(&admin.token).body("no form").send().await;
     bad.expect_message(404, "user not found");
     let reader = t.user(tree.distributor, &["reader"]).await;

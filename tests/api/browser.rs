@@ -132,9 +132,9 @@ impl Stage {
     }
 
     async fn type_into(&self, field: &str, text: &str) {
-        let found = self.browser.find(Locator::Id(field)).await.unwrap();
-        found.clear().await.unwrap();
-        found.send_keys(text).await.unwrap();
+        let input = self.browser.find(Locator::Id(field)).await.unwrap();
+        input.clear().await.unwrap();
+        input.send_keys(text).await.unwrap();
     }
 
     async fn press(&self) {
@@ -181,7 +181,7 @@ impl Stage {
             ("redirect_uri", &self.callback()),
         ];
         self.test.post("/oidc/token").form(&form).send().await.expect(200);
-        assert!(self.site.requests().iter().any(|seen| seen.path == "/login-redirect"));
+        assert!(self.site.requests().iter().any(|request| request.path == "/login-redirect"));
     }
 
     async fn sign_in_with_one_mistake(&self, picture: &str) {
@@ -205,7 +205,7 @@ impl Stage {
         assert_eq!(self.text_of("h1").await, "You are signed out");
         self.picture("signed-out").await;
         self.browser.goto(&self.authorization()).await.unwrap();
-        assert_eq!(self.text_of("h1").await, "Sign in", "nobody is signed in any more");
+        assert_eq!(self.text_of("h1").await, "Sign in", "the session is over");
     }
 }
 
@@ -286,7 +286,7 @@ async fn a_person_signs_in_at_the_printed_address_and_out_on_either_engine() {
         assert_eq!(stage.text_of("h1").await, title);
         stage.browser.goto(&address).await.unwrap();
         let title = if other { "Accedi" } else { "Sign in" };
-        assert_eq!(stage.text_of("h1").await, title, "nobody is signed in any more");
+        assert_eq!(stage.text_of("h1").await, title, "the session is over");
         stage.browser.clone().close().await.unwrap();
     }
 }

@@ -32,9 +32,9 @@ api_test!(choices_are_those_with_the_text_in_their_name, |t| async move {
     }
     let both = ["Molino Bianco", "MOLINO Nero"];
     for path in ["systems", "users", "applications"] {
-        let found = choices(&t, &owner, &format!("{path}?q=molino")).await;
-        assert_eq!(names(&found, "organizations"), both, "{path}");
-        assert_eq!(found["more"], json!([]), "{path}");
+        let answer = choices(&t, &owner, &format!("{path}?q=molino")).await;
+        assert_eq!(names(&answer, "organizations"), both, "{path}");
+        assert_eq!(answer["more"], json!([]), "{path}");
         let first = choices(&t, &owner, &format!("{path}?q=MOLINO&limit=1")).await;
         assert_eq!(names(&first, "organizations"), both[..1], "{path}");
         assert!(first["more"].as_array().unwrap().contains(&json!("organizations")), "{path}: {first}");
@@ -56,22 +56,22 @@ api_test!(choices_are_those_with_the_text_in_their_name, |t| async move {
             );
         }
     }
-    let found = choices(&t, &owner, "applications?q=server+of+mol").await;
-    assert_eq!(names(&found, "systems"), ["Server of Molino Bianco", "Server of MOLINO Nero"]);
+    let answer = choices(&t, &owner, "applications?q=server+of+mol").await;
+    assert_eq!(names(&answer, "systems"), ["Server of Molino Bianco", "Server of MOLINO Nero"]);
     // Unassigned ones are a choice of their own, found by its name.
     let system = t.system(tree.customer).await;
     send(&t, &system, cluster(json!([module("web1", "web")]))).await;
-    let found = choices(&t, &owner, "applications?q=molino&limit=1").await;
-    assert_eq!(names(&found, "organizations"), both[..1]);
-    let found = choices(&t, &owner, "applications?q=no+org").await;
-    assert_eq!(names(&found, "organizations"), ["No organization"]);
-    let found = choices(&t, &owner, "systems?q=molino").await;
-    assert_eq!(found["products"], choices(&t, &owner, "systems").await["products"]);
-    assert_eq!(found["created_by"], json!([]));
+    let answer = choices(&t, &owner, "applications?q=molino&limit=1").await;
+    assert_eq!(names(&answer, "organizations"), both[..1]);
+    let answer = choices(&t, &owner, "applications?q=no+org").await;
+    assert_eq!(names(&answer, "organizations"), ["No organization"]);
+    let answer = choices(&t, &owner, "systems?q=molino").await;
+    assert_eq!(answer["products"], choices(&t, &owner, "systems").await["products"]);
+    assert_eq!(answer["created_by"], json!([]));
     // Another branch's names are not found.
     let other = t.user(tree.other_customer, &["admin"]).await;
     for path in ["systems", "users", "applications"] {
-        let found = choices(&t, &other, &format!("{path}?q=molino")).await;
-        assert_eq!(names(&found, "organizations"), [""; 0], "{path}");
+        let answer = choices(&t, &other, &format!("{path}?q=molino")).await;
+        assert_eq!(names(&answer, "organizations"), [""; 0], "{path}");
     }
 });

@@ -74,7 +74,7 @@ impl Spa {
         self.send(Method::PUT, path, Some(body)).await
     }
 
-    /// The actions without anything to say send `{}`.
+    /// The actions without parameters send `{}`.
     async fn patch(&self, path: &str) -> Reply {
         self.send(Method::PATCH, path, Some(json!({}))).await
     }
@@ -90,7 +90,7 @@ async fn reply(response: reqwest::Response) -> Reply {
     Reply { status, headers, body: response.bytes().await.expect("a body") }
 }
 
-/// How every list is asked for.
+/// The query of every list.
 fn page(more: &str) -> String {
     format!("?page=1&page_size=10&sort_by=&sort_direction=asc{more}")
 }
@@ -102,13 +102,13 @@ struct Curled {
     status: u16,
     body: String,
     /// The output of `-v`.
-    told: String,
+    stderr: String,
 }
 
 impl Curled {
     #[track_caller]
     fn expect(self, status: u16) -> Curled {
-        assert_eq!(self.status, status, "{}\n{}", self.body, self.told);
+        assert_eq!(self.status, status, "{}\n{}", self.body, self.stderr);
         // With -f an answer from 400 on is a failure of the program too.
         assert_eq!(self.exit == 0, status < 400, "{}", self.exit);
         self
@@ -145,7 +145,7 @@ async fn curl(arguments: &[&str], input: &[u8]) -> Curled {
         exit: output.status.code().unwrap_or(-1),
         status: status.parse().unwrap_or(0),
         body: body.to_owned(),
-        told: String::from_utf8_lossy(&output.stderr).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
 }
 
@@ -160,8 +160,8 @@ async fn settle(t: &Test) {
 }
 
 /// Asks until there is an answer, as an open page does.
-async fn soon<T>(what: &str, asked: impl AsyncFn() -> Option<T>) -> T {
-    bailiwick_testkit::patience::found(|| what.to_owned(), asked).await
+async fn soon<T>(what: &str, attempt: impl AsyncFn() -> Option<T>) -> T {
+    bailiwick_testkit::patience::found(|| what.to_owned(), attempt).await
 }
 
 /// What management reads of one thing.

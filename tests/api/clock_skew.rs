@@ -17,9 +17,9 @@ const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// Runs the statement with that time.
-async fn write(t: &Test, text: &str, at: Ts) {
+async fn write(t: &Test, text: &str, time: Ts) {
     let mut tx = t.app.platform.db.begin().await.unwrap();
-    Q::new(text).bind(at).run(&mut tx).await.unwrap();
+    Q::new(text).bind(time).run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
 }
 

@@ -78,7 +78,7 @@ async fn entities(t: &Test, tree: &Tree) -> (Persona, Vec<Entity>) {
     };
     let described = |word: &str| json!({"description": word});
     let noted = |word: &str| json!({"notes": word});
-    let told = "/email_recipients/0/address";
+    let pointer = "/email_recipients/0/address";
     let all = vec![
         entity(format!("/distributors/{}", tree.other_distributor), described, "/description"),
         entity(format!("/resellers/{}", tree.other_reseller), described, "/description"),
@@ -86,8 +86,8 @@ async fn entities(t: &Test, tree: &Tree) -> (Persona, Vec<Entity>) {
         entity(format!("/users/{}", user.id), |word| json!({"name": word}), "/name"),
         entity(format!("/systems/{}", system.id), noted, "/notes"),
         entity(format!("/applications/{application}"), noted, "/notes"),
-        entity(format!("/alerts/config?organization_id={}", tree.other_customer), layer, told),
-        entity(format!("/alerting/config?organization_id={}", tree.other_reseller), layer, told),
+        entity(format!("/alerts/config?organization_id={}", tree.other_customer), layer, pointer),
+        entity(format!("/alerting/config?organization_id={}", tree.other_reseller), layer, pointer),
     ];
     (owner, all)
 }

@@ -1,4 +1,4 @@
-//! Alerts reach people and programs: the embedded router against a real mail server and webhooks (spec:
+//! Alerts are delivered to people and programs: the embedded router against a real mail server and webhooks (spec:
 //! alert-delivery#routing to alert-delivery#mail-and-telegram).
 
 mod chats;
@@ -88,10 +88,10 @@ impl DeliveryTest {
         let t = Test::with(engine, settings).await;
         let tree = t.tree().await;
         let system = t.system(tree.customer).await;
-        let told = DeliveryTest { t, system, hook, smtp };
-        let layer = told.layer();
-        told.t.alert_layer(tree.customer, layer).await;
-        told
+        let test = DeliveryTest { t, system, hook, smtp };
+        let layer = test.layer();
+        test.t.alert_layer(tree.customer, layer).await;
+        test
     }
 
     /// Both recipients.
@@ -137,8 +137,8 @@ impl DeliveryTest {
     }
 
     /// What the webhook received since the last call: the reason, the status, and the mounts with their states.
-    fn heard(&self) -> Vec<String> {
-        self.hook.take().iter().map(said).collect()
+    fn received(&self) -> Vec<String> {
+        self.hook.take().iter().map(summary).collect()
     }
 
     fn mails(&self) -> Vec<Received> {
@@ -147,7 +147,7 @@ impl DeliveryTest {
 }
 
 /// `first notification firing: a firing, b resolved`
-fn said(request: &Recorded) -> String {
+fn summary(request: &Recorded) -> String {
     let body = request.json().unwrap();
     let alerts = body["alerts"].as_array().unwrap().iter();
     let alerts: Vec<String> = alerts

@@ -74,8 +74,8 @@ api_test!(statuses_come_in_the_announced_shares, |t| async move {
             order: (systems::SystemOrder::Name, SortDirection::Asc),
             page: PageRequest { page: 1, page_size: 1 },
         };
-        let known = systems::KnownCounts::default();
-        systems::list(&t.app.platform.db, &Scope::Everything, &filter, part, known).await.unwrap().total
+        let counts = systems::KnownCounts::default();
+        systems::list(&t.app.platform.db, &Scope::Everything, &filter, part, counts).await.unwrap().total
     };
     let (active, inactive) = (share(SystemStatus::Active).await, share(SystemStatus::Inactive).await);
     let (unknown, suspended) = (share(SystemStatus::Unknown).await, share(SystemStatus::Suspended).await);

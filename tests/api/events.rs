@@ -61,14 +61,14 @@ impl Hook {
         format!("{}/hook", self.sink.url())
     }
 
-    /// As the specification says it: any of the signatures is one with this secret.
+    /// As specified: one of the signatures was made with this secret.
     fn is_signed(&self, request: &Recorded, secret: &str, t: &Test) -> bool {
         let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
         let value = |name| request.value(name).unwrap();
-        let (id, at) = (value("webhook-id"), value("webhook-timestamp"));
-        assert_eq!(at, t.app.platform.now().secs().to_string());
+        let (id, timestamp) = (value("webhook-id"), value("webhook-timestamp"));
+        assert_eq!(timestamp, t.app.platform.now().secs().to_string());
         assert_eq!(request.json().unwrap()["id"], id);
-        let content = [format!("{id}.{at}.").as_bytes(), &request.body].concat();
+        let content = [format!("{id}.{timestamp}.").as_bytes(), &request.body].concat();
         let mine = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &key), &content);
         let mine = format!("v1,{}", STANDARD.encode(mine));
         value("webhook-signature").split(' ').any(|one| one == mine)

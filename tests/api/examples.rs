@@ -66,10 +66,10 @@ api_test!(every_operation_as_the_reference_shows_it, |s| settings(s), |t| async 
     if std::env::var_os("BAILIWICK_WRITE_EXAMPLES").is_some() {
         fs::write(&file, &written).unwrap();
     }
-    let kept = fs::read_to_string(&file).unwrap();
-    let differing = written.lines().zip(kept.lines()).find(|(now, before)| now != before);
+    let stored = fs::read_to_string(&file).unwrap();
+    let differing = written.lines().zip(stored.lines()).find(|(now, before)| now != before);
     assert!(
-        written == kept,
+        written == stored,
         "answers are not those that the reference shows (`make examples` takes them over): {differing:#?}"
     );
 });

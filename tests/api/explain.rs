@@ -182,7 +182,7 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, 
     ];
     mark(db, "what is not looked at").await;
     let totals = systems::stats::totals(db, scope).await.unwrap();
-    let known = systems::KnownCounts { totals: Some(totals), ..systems::KnownCounts::default() };
+    let counts = systems::KnownCounts { totals: Some(totals), ..systems::KnownCounts::default() };
     for (word, bounds) in words {
         let order = systems::SystemOrder::WORDS.parse(word).unwrap();
         for direction in [SortDirection::Asc, SortDirection::Desc] {
@@ -190,7 +190,7 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, 
             mark(db, &label).await;
             for _ in 0..REPEATS {
                 let part = systems::Part { order: (order, direction), page: PAGE };
-                let page = systems::list(db, scope, &Default::default(), part, known).await;
+                let page = systems::list(db, scope, &Default::default(), part, counts).await;
                 assert_eq!(page.unwrap().rows.len(), 20, "{label}");
             }
             done.push((label, bounds));
@@ -198,7 +198,7 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, 
             mark(db, &label).await;
             for _ in 0..REPEATS {
                 let part = systems::Part { order: (order, direction), page: FAR };
-                systems::list(db, scope, &Default::default(), part, known).await.unwrap();
+                systems::list(db, scope, &Default::default(), part, counts).await.unwrap();
             }
             done.push((label, PASSED_OVER));
         }
@@ -286,7 +286,7 @@ async fn run_organizations(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(St
 
 /// The plans in the log with the label of the marker before each.
 fn plans(log: &str) -> Vec<(String, Value)> {
-    let mut found = Vec::new();
+    let mut plans = Vec::new();
     let mut label = String::new();
     let mut lines = log.lines().peekable();
     while let Some(line) = lines.next() {
@@ -301,10 +301,10 @@ fn plans(log: &str) -> Vec<(String, Value)> {
         let text = plan["Query Text"].as_str().unwrap_or_default();
         match text.split_once(MARKER) {
             Some((_, rest)) => label = rest.trim_end_matches('"').to_owned(),
-            None => found.push((label.clone(), plan)),
+            None => plans.push((label.clone(), plan)),
         }
     }
-    found
+    plans
 }
 
 fn number(node: &Value, key: &str) -> u64 {
@@ -312,20 +312,20 @@ fn number(node: &Value, key: &str) -> u64 {
 }
 
 /// Everything in this node and below that is against the bounds.
-fn offences(node: &Value, bounds: Bounds, found: &mut Vec<String>) {
+fn offences(node: &Value, bounds: Bounds, violations: &mut Vec<String>) {
     let kind = node["Node Type"].as_str().unwrap_or_default();
     let relation = node["Relation Name"].as_str().unwrap_or_default();
     let loops = number(node, "Actual Loops").max(1);
     let read = (number(node, "Actual Rows") + number(node, "Rows Removed by Filter")) * loops;
     if kind == "Seq Scan" && relation == "organizations" && bounds.read < COMPUTED.read {
-        found.push("reads all organizations".to_owned());
+        violations.push("reads all organizations".to_owned());
     }
     if LARGE.contains(&relation) {
         if kind == "Seq Scan" && (relation != "users" || bounds.read < FEW_USERS.read) {
-            found.push(format!("reads all of {relation}"));
+            violations.push(format!("reads all of {relation}"));
         }
         if read > bounds.read {
-            found.push(format!("{kind} reads {read} rows of {relation}"));
+            violations.push(format!("{kind} reads {read} rows of {relation}"));
         }
     }
     let below = node["Plans"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -333,10 +333,10 @@ fn offences(node: &Value, bounds: Bounds, found: &mut Vec<String>) {
         let sorted: u64 =
             below.iter().map(|n| number(n, "Actual Rows") * number(n, "Actual Loops").max(1)).sum();
         if sorted > bounds.sorted {
-            found.push(format!("{kind} of {sorted} rows"));
+            violations.push(format!("{kind} of {sorted} rows"));
         }
     }
-    below.iter().for_each(|n| offences(n, bounds, found));
+    below.iter().for_each(|n| offences(n, bounds, violations));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -366,10 +366,10 @@ fn judge(log: &str, lists: &[(String, Bounds)]) {
             of_list.len()
         );
         for plan in of_list {
-            let mut found = Vec::new();
-            offences(&plan["Plan"], *bounds, &mut found);
-            if !found.is_empty() {
-                wrong.push(format!("{label}: {}", found.join(", ")));
+            let mut violations = Vec::new();
+            offences(&plan["Plan"], *bounds, &mut violations);
+            if !violations.is_empty() {
+                wrong.push(format!("{label}: {}", violations.join(", ")));
             }
         }
     }
@@ -383,9 +383,9 @@ fn offences_are_found() {
         "Rows Removed by Filter": 5});
     let sort =
         serde_json::json!({"Node Type": "Sort", "Actual Rows": 20, "Actual Loops": 1, "Plans": [scan]});
-    let mut found = Vec::new();
-    offences(&sort, INDEX_RANGE, &mut found);
-    assert_eq!(found, ["Sort of 90 rows", "reads all of systems"]);
-    offences(&sort["Plans"][0], Bounds { read: 94, sorted: 0 }, &mut found);
-    assert_eq!(found[2..], ["reads all of systems", "Seq Scan reads 95 rows of systems"]);
+    let mut violations = Vec::new();
+    offences(&sort, INDEX_RANGE, &mut violations);
+    assert_eq!(violations, ["Sort of 90 rows", "reads all of systems"]);
+    offences(&sort["Plans"][0], Bounds { read: 94, sorted: 0 }, &mut violations);
+    assert_eq!(violations[2..], ["reads all of systems", "Seq Scan reads 95 rows of systems"]);
 }

@@ -63,8 +63,8 @@ pub(crate) fn cells(csv: &str) -> Vec<Vec<String>> {
 /// One column of a CSV file, without its header.
 pub(crate) fn column(csv: &str, name: &str) -> Vec<String> {
     let mut rows = cells(csv).into_iter();
-    let at = rows.next().and_then(|header| header.iter().position(|h| h == name)).expect("the column");
-    rows.map(|mut row| row.swap_remove(at)).collect()
+    let index = rows.next().and_then(|header| header.iter().position(|h| h == name)).expect("the column");
+    rows.map(|mut row| row.swap_remove(index)).collect()
 }
 
 fn run(command: &mut Command, input: &[u8]) -> String {

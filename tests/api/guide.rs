@@ -20,7 +20,7 @@ fn addresses(page: &str) -> BTreeSet<String> {
 api_test!(every_page_is_reached_by_links_at_every_base_path, |t| async move {
     for base in ["", "/backend/api"] {
         let mut ahead = vec![format!("{base}/docs/guide"), format!("{base}/docs")];
-        let mut seen: BTreeSet<String> = ahead.iter().cloned().collect();
+        let mut visited: BTreeSet<String> = ahead.iter().cloned().collect();
         let mut operations = 0;
         while let Some(address) = ahead.pop() {
             let reply = get(&t, &address).await.expect(200);
@@ -34,13 +34,13 @@ api_test!(every_page_is_reached_by_links_at_every_base_path, |t| async move {
                     continue;
                 }
                 assert!(next.starts_with(&format!("{base}/docs")), "{address}: {next}");
-                if seen.insert(next.clone()) {
+                if visited.insert(next.clone()) {
                     ahead.push(next);
                 }
             }
         }
         assert_eq!(operations as usize, table().len());
-        let pages = seen.iter().filter(|address| address.contains("/guide/")).count();
+        let pages = visited.iter().filter(|address| address.contains("/guide/")).count();
         assert!(pages > 60, "{pages}");
     }
 });
@@ -60,8 +60,8 @@ api_test!(a_page_has_a_policy_a_tag_and_is_packed, |t| async move {
     let mut unpacked = Vec::new();
     flate2::read::GzDecoder::new(&packed.body[..]).read_to_end(&mut unpacked).unwrap();
     assert!(unpacked == page.body);
-    for known in [&page, &packed] {
-        let tag = known.header("etag").unwrap();
+    for reply in [&page, &packed] {
+        let tag = reply.header("etag").unwrap();
         let again = t.get(path).header("if-none-match", tag).send().await.expect(304);
         assert!(again.body.is_empty() && again.header("etag") == page.header("etag"));
     }
@@ -114,12 +114,12 @@ api_test!(pictures_are_sent_as_they_are, |t| async move {
 });
 
 api_test!(the_search_finds_pages_and_operations, |t| async move {
-    let found = get(&t, "/docs/guide/search?q=second+factor").await.expect(200).text();
-    assert!(found.contains("<mark>") && found.contains("#second-factors\""), "{found}");
+    let page = get(&t, "/docs/guide/search?q=second+factor").await.expect(200).text();
+    assert!(page.contains("<mark>") && page.contains("#second-factors\""), "{page}");
     // Pages come first, and no text shows its form.
-    assert!(found.find("id=\"guide\"") < found.find("id=\"operations\"") && !found.contains('`'), "{found}");
-    let found = get(&t, "/api/docs/guide/search?q=createSys").await.expect(200).text();
-    assert!(found.contains("href=\"/api/docs/operations/createSystem\""), "{found}");
+    assert!(page.find("id=\"guide\"") < page.find("id=\"operations\"") && !page.contains('`'), "{page}");
+    let page = get(&t, "/api/docs/guide/search?q=createSys").await.expect(200).text();
+    assert!(page.contains("href=\"/api/docs/operations/createSystem\""), "{page}");
     // Fewer than all are shown, and the page says so.
     let many = get(&t, "/docs/guide/search?q=the").await.expect(200).text();
     assert!(many.contains("These are the best") && many.matches("<p>").count() < 70, "{many}");

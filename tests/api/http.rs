@@ -269,13 +269,13 @@ api_test!(what_is_wrong_with_a_body_is_a_code, |t| async move {
         assert_eq!(errors, wanted, "{path} {body}");
     }
     // Where people read the message itself, it stays in words.
-    for (body, told, code) in [
+    for (body, message, code) in [
         ("[]", "must be a JSON object", "not_an_object"),
         (r#"{"duration_hours": "x"}"#, "wrong type", "wrong_type"),
         ("{", "malformed JSON: unexpected end of input at line 1 column 2", "malformed_json"),
     ] {
         let call = t.post("/api/impersonate/consent").bearer(&owner.token).body(body.to_owned());
-        let reply = call.send().await.expect_message(400, &format!("invalid request body: {told}"));
+        let reply = call.send().await.expect_message(400, &format!("invalid request body: {message}"));
         assert_eq!(reply.data()["errors"][0]["message"], code, "{body}");
     }
 });
@@ -284,14 +284,14 @@ api_test!(
     pages_of_configured_origins_may_call,
     |settings| settings.cors_origins = vec!["https://ui.example.org".into()],
     |t| async move {
-        let at = async |path: &str, method: &str, origin: &str, asked: &str| {
+        let call_from = async |path: &str, method: &str, origin: &str, requested_method: &str| {
             let call = t.call(method.parse().unwrap(), path).header("origin", origin);
-            call.header("access-control-request-method", asked).send().await
+            call.header("access-control-request-method", requested_method).send().await
         };
-        let ask = async |method: &str, origin: &str| at("/api/me", method, origin, "PUT").await;
+        let ask = async |method: &str, origin: &str| call_from("/api/me", method, origin, "PUT").await;
         for path in ["/api/customers/x", "/systems/x/suspend", "/backend/api/me", "/collect/api/users/x"] {
             for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
-                let reply = at(path, "OPTIONS", "https://ui.example.org", method).await.expect(200);
+                let reply = call_from(path, "OPTIONS", "https://ui.example.org", method).await.expect(200);
                 assert_eq!(reply.header("access-control-allow-origin"), Some("https://ui.example.org"));
                 let allowed = reply.header("access-control-allow-methods").unwrap();
                 assert!(allowed.split(',').any(|one| one == method), "{method} {path}: {allowed}");
@@ -318,13 +318,13 @@ api_test!(
         // Pictures are loaded by scripts too; one that is not there is a 404 that they can read.
         let owner = t.owner().await;
         let path = format!("/api/public/users/{}/avatar?v=1", owner.id);
-        let none = at(&path, "GET", "https://ui.example.org", "GET").await.expect(404);
+        let none = call_from(&path, "GET", "https://ui.example.org", "GET").await.expect(404);
         assert_eq!(none.header("access-control-allow-origin"), Some("https://ui.example.org"));
         crate::avatars::put(&t, &owner, &crate::avatars::png(8, 8)).await.expect(200);
-        let picture = at(&path, "GET", "https://ui.example.org", "GET").await.expect(200);
+        let picture = call_from(&path, "GET", "https://ui.example.org", "GET").await.expect(200);
         assert_eq!(picture.header("access-control-allow-origin"), Some("https://ui.example.org"));
         assert_eq!(picture.header("content-type"), Some("image/png"));
-        let elsewhere = at(&path, "GET", "https://evil.example", "GET").await.expect(200);
+        let elsewhere = call_from(&path, "GET", "https://evil.example", "GET").await.expect(200);
         assert_eq!(elsewhere.header("access-control-allow-origin"), None);
     }
 );

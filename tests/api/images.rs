@@ -80,7 +80,7 @@ impl Own {
         self.storage.seen(&self.name).await.unwrap().requests
     }
 
-    fn place(&self, secret: &str) -> ObjectLocation {
+    fn location(&self, secret: &str) -> ObjectLocation {
         ObjectLocation::Bucket(Bucket {
             endpoint: Some(self.storage.url()),
             region: "eu-south-1".into(),
@@ -94,7 +94,7 @@ impl Own {
 
     fn settings(&self) -> Settings {
         let mut settings = engine::settings();
-        settings.assets.place = self.place(s3::CREDENTIALS.1);
+        settings.assets.location = self.location(s3::CREDENTIALS.1);
         settings.assets.images = ImageHome::Bucket;
         settings
     }

@@ -42,8 +42,8 @@ fn starting(t: &Test, token: &str, target: &Persona) -> Call {
 }
 
 /// Starts a session; its answer.
-async fn start(t: &Test, by: &Persona, target: &Persona) -> Value {
-    starting(t, &by.token, target)
+async fn start(t: &Test, actor: &Persona, target: &Persona) -> Value {
+    starting(t, &actor.token, target)
         .send()
         .await
         .expect_message(200, "impersonation started successfully")
@@ -53,7 +53,7 @@ async fn start(t: &Test, by: &Persona, target: &Persona) -> Value {
 /// An impersonation of a user who has agreed, by a user who may: the answer that started the session, and the two
 /// users.
 struct Acting {
-    by: Persona,
+    actor: Persona,
     target: Persona,
     session: String,
     token: String,
@@ -62,11 +62,11 @@ struct Acting {
 /// A Super Admin of the first distributor acts as an administrator of a customer below it.
 async fn acting(t: &Test) -> Acting {
     let tree = t.tree().await;
-    let by = t.user(tree.distributor, &["super"]).await;
+    let actor = t.user(tree.distributor, &["super"]).await;
     let target = t.user(tree.customer, &["admin"]).await;
     agree(t, &target, 2).await;
-    let started = start(t, &by, &target).await;
-    Acting { session: text(&started["session_id"]), token: text(&started["token"]), by, target }
+    let started = start(t, &actor, &target).await;
+    Acting { session: text(&started["session_id"]), token: text(&started["token"]), actor, target }
 }
 
 fn text(value: &Value) -> String {
@@ -108,7 +108,7 @@ async fn entries(t: &Test, reader: &Persona, session: &str) -> Vec<Value> {
 }
 
 /// `METHOD path status` of each call, and the words of the other entries.
-async fn told(t: &Test, reader: &Persona, session: &str) -> Vec<String> {
+async fn audit_lines(t: &Test, reader: &Persona, session: &str) -> Vec<String> {
     let line = |entry: &Value| match entry["action_type"].as_str().unwrap() {
         "api_call" => format!(
             "{} {} {}",

@@ -71,7 +71,7 @@ fn line(name: &str, vat: &str) -> String {
 }
 
 /// `status: field message values; …` of each row.
-pub(crate) fn told(preview: &Value) -> Vec<String> {
+pub(crate) fn row_issues(preview: &Value) -> Vec<String> {
     let issues = |row: &Value, key: &str| -> Vec<String> {
         let listed = row[key].as_array().cloned().unwrap_or_default();
         listed
@@ -196,7 +196,7 @@ api_test!(the_latest_five_files_of_a_user_wait, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let other = t.user(tree.distributor, &["admin"]).await;
-    let kept = validated(&t, &other, "customers", &[&line("Altro", "9")]).await;
+    let theirs = validated(&t, &other, "customers", &[&line("Altro", "9")]).await;
     let mut previews = Vec::new();
     for n in 0..6 {
         t.advance(Duration::from_secs(1));
@@ -207,7 +207,7 @@ api_test!(the_latest_five_files_of_a_user_wait, |t| async move {
     for preview in &previews[1..] {
         assert_eq!(confirmed(&t, &d, "customers", preview, false).await["results"][0]["row_number"], 2);
     }
-    assert_eq!(confirmed(&t, &other, "customers", &kept, false).await["created"], 1);
+    assert_eq!(confirmed(&t, &other, "customers", &theirs, false).await["created"], 1);
 });
 
 api_test!(of_several_confirmations_one_wins, |t| async move {
@@ -279,7 +279,7 @@ api_test!(gates_of_the_import_routes, |t| async move {
     }
     upload(&t, &c, "customers", "").await.expect_message(403, refused);
     assert_eq!(
-        told(&validated(&t, &c, "users", &["x@example.org,X,,Alfa Customer,Reader"]).await),
+        row_issues(&validated(&t, &c, "users", &["x@example.org,X,,Alfa Customer,Reader"]).await),
         ["valid:"]
     );
 });

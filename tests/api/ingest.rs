@@ -115,12 +115,12 @@ api_test!(the_very_next_call_sees_every_change, |t| async move {
     // Another process with its own memory, where the engine allows one.
     let second = if t.engine == Engine::Postgres { Some(t.replica().await) } else { None };
     let status = async || {
-        let mut seen = vec![info(&t, &s.key, &s.secret).send().await.status.as_u16()];
+        let mut statuses = vec![info(&t, &s.key, &s.secret).send().await.status.as_u16()];
         if let Some(second) = &second {
-            seen.push(info(second, &s.key, &s.secret).send().await.status.as_u16());
+            statuses.push(info(second, &s.key, &s.secret).send().await.status.as_u16());
         }
-        assert!(seen.iter().all(|status| *status == seen[0]), "{seen:?}");
-        seen[0]
+        assert!(statuses.iter().all(|status| *status == statuses[0]), "{statuses:?}");
+        statuses[0]
     };
     assert_eq!(status().await, 200);
     for column in ["suspended_at", "deleted_at"] {
@@ -265,7 +265,7 @@ api_test!(what_is_accepted_is_written_before_the_end, |t| async move {
     }
 });
 
-api_test!(info_tells_the_system_about_itself, |t| async move {
+api_test!(info_describes_the_system_itself, |t| async move {
     let tree = t.tree().await;
     let s = t.system(tree.customer).await;
     let shown = system(&t, &t.owner().await, s.id).await;

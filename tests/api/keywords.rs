@@ -33,7 +33,7 @@ struct Listed {
     path: String,
     operation: String,
     name: String,
-    place: String,
+    location: String,
     is_deprecated: bool,
     words: Vec<String>,
 }
@@ -52,7 +52,7 @@ fn listed() -> Vec<Listed> {
                     path: path.clone(),
                     operation: text(&operation["operationId"]),
                     name: text(&parameter["name"]),
-                    place: text(&parameter["in"]),
+                    location: text(&parameter["in"]),
                     is_deprecated: parameter["deprecated"] == true,
                     words: words.into_iter().flatten().map(text).collect(),
                 });
@@ -74,7 +74,7 @@ fn words_that_are_known_beforehand_are_listed() {
             || (one.name == "severity" && one.path.contains("/inventory/"))
             || (one.name == "type" && one.path == "/organizations")
             || ["entity_type", "asset"].contains(&one.name.as_str());
-        // A key without effect has no words either; `state` says the same as `status`.
+        // A key without effect has no words either; `state` means the same as `status`.
         let wanted = is_known && (!one.is_deprecated || one.name == "state");
         assert_eq!(!one.words.is_empty(), wanted, "{} {} {}", one.method, one.path, one.name);
     }
@@ -89,21 +89,21 @@ fn words_that_are_known_beforehand_are_listed() {
 #[test]
 fn pages_have_a_largest_size() {
     let document = openapi::document();
-    let mut found = 0;
+    let mut count = 0;
     for operation in document["paths"].as_object().unwrap().values().map(|item| &item["get"]) {
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
             if parameter["name"] == "page_size" {
-                found += 1;
+                count += 1;
                 assert_eq!(parameter["schema"]["maximum"], 100);
             }
         }
     }
-    assert!(found > 20);
+    assert!(count > 20);
 }
 
 /// Every key that handlers read is in the document, so that the author of a client finds it.
 #[test]
-fn keys_that_are_read_are_told() {
+fn keys_that_are_read_are_documented() {
     for (operation, keys) in [
         ("listInventory", vec!["fields"]),
         ("listOwnAlerts", vec!["filter", "receiver", "receiver_matchers", "silenced", "unprocessed"]),
@@ -153,8 +153,8 @@ async fn world(t: &Test) -> (Persona, Seeded, Tree) {
         systems.push(system);
     }
     bailiwick_fleet::inventory::run_until_idle(&t.app.fleet).await.unwrap();
-    let found = t.get("/api/applications").bearer(&owner.token).send().await.expect(200).data();
-    let assign = format!("/api/applications/{}/assign", found["applications"][0]["id"].as_str().unwrap());
+    let answer = t.get("/api/applications").bearer(&owner.token).send().await.expect(200).data();
+    let assign = format!("/api/applications/{}/assign", answer["applications"][0]["id"].as_str().unwrap());
     let to = json!({"organization_id": tree.customer});
     t.patch(&assign).bearer(&owner.token).json(to).send().await.expect(200);
     // Two have been silent for long, one is alive.
@@ -212,12 +212,12 @@ async fn rows(t: &Test, who: &Persona, path: &str, query: &str) -> Vec<String> {
 }
 
 fn is_list(one: &Listed) -> bool {
-    one.method == "get" && one.place == "query" && !one.words.is_empty()
+    one.method == "get" && one.location == "query" && !one.words.is_empty()
 }
 
 api_test!(a_listed_order_turns_round_and_another_word_gives_the_usual_order, |t| async move {
     let (owner, system, _) = world(&t).await;
-    let mut seen = 0;
+    let mut count = 0;
     for one in listed().iter().filter(|one| is_list(one) && one.name == "sort_by") {
         let path = one.path.replace("{id}", &system.id.to_string());
         let more = if path.ends_with("/export") { "format=csv&" } else { "" };
@@ -238,10 +238,10 @@ api_test!(a_listed_order_turns_round_and_another_word_gives_the_usual_order, |t|
             }
             assert_eq!(rising, falling, "{path} {word}");
             assert_eq!(rising.iter().collect::<BTreeSet<_>>(), usual.iter().collect(), "{path} {word}");
-            seen += 1;
+            count += 1;
         }
     }
-    assert!(seen > 80, "{seen}");
+    assert!(count > 80, "{count}");
 });
 
 api_test!(a_listed_word_of_a_filter_finds_rows_and_another_one_none, |t| async move {
@@ -252,7 +252,7 @@ api_test!(a_listed_word_of_a_filter_finds_rows_and_another_one_none, |t| async m
     };
     // Nothing of the world is of this kind.
     let absent = ["error", "suppressed", "unprocessed"];
-    let mut seen = 0;
+    let mut count = 0;
     for one in listed().iter().filter(|one| is_list(one) && is_filter(one)) {
         let path = one.path.replace("{id}", &system.id.to_string());
         if path.contains("/events/") || path.contains("/me/") || path.ends_with("/timeline") {
@@ -269,19 +269,19 @@ api_test!(a_listed_word_of_a_filter_finds_rows_and_another_one_none, |t| async m
             let may_be_empty = one.path.contains("/inventory/") || absent.contains(&word.as_str());
             assert!(may_be_empty || !found.is_empty(), "{path} {}={word} finds nothing", one.name);
             union.extend(found);
-            seen += 1;
+            count += 1;
         }
         assert_eq!(union, together, "{path} {}", one.name);
         let usual: BTreeSet<String> = ask(String::new()).await.into_iter().collect();
         assert!(usual.is_subset(&together), "{path} {}: some rows have none of the words", one.name);
     }
-    assert!(seen > 50, "{seen}");
+    assert!(count > 50, "{count}");
 });
 
 api_test!(other_words_are_understood_or_refused, |t| async move {
     let (owner, system, tree) = world(&t).await;
     let ask = async |path: String| t.get(&path).bearer(&owner.token).send().await;
-    let mut seen = BTreeSet::new();
+    let mut names = BTreeSet::new();
     for one in listed().iter().filter(|one| one.method == "get" && !one.words.is_empty()) {
         let path = one.path.replace("{id}", &system.id.to_string());
         let own = owner.org.to_string();
@@ -293,8 +293,8 @@ api_test!(other_words_are_understood_or_refused, |t| async move {
             "entity_type" => ("owners", 400),
             _ => continue,
         };
-        seen.insert(one.name.clone());
-        let call = |word: &str| match one.place.as_str() {
+        names.insert(one.name.clone());
+        let call = |word: &str| match one.location.as_str() {
             "path" => format!("/api{}?vat=IT1", path.replace(&format!("{{{}}}", one.name), word)),
             _ => format!("/api{path}?{}={word}&organization_id={own}", one.name),
         };
@@ -304,7 +304,7 @@ api_test!(other_words_are_understood_or_refused, |t| async move {
         ask(call(other)).await.expect(status);
     }
     assert_eq!(
-        seen.into_iter().collect::<Vec<_>>(),
+        names.into_iter().collect::<Vec<_>>(),
         ["as", "entity_type", "fields", "format", "include", "period"]
     );
     let asset = "/api/rebranding/{org}/products/nethvoice/";

@@ -162,11 +162,11 @@ fn check(reply: &Reply, what: &str, foreign: &[(usize, Vec<String>)]) {
     let text = reply.text();
     assert!(reply.status.as_u16() < 500, "{what}: {text}");
     for word in foreign.iter().flat_map(|(_, words)| words) {
-        assert!(!text.contains(word.as_str()), "{what} tells {word}: {text}");
+        assert!(!text.contains(word.as_str()), "{what} leaks {word}: {text}");
     }
 }
 
-/// Answers about what does not exist, asked for once.
+/// Answers about missing objects, each requested once.
 struct Absent<'a> {
     t: &'a Test,
     who: &'a Persona,
@@ -175,7 +175,7 @@ struct Absent<'a> {
 
 impl Absent<'_> {
     /// Asserts that the answer about an object of another branch is the same.
-    async fn answers_like(&mut self, family: &str, id: &str, rest: &str, of: &str) {
+    async fn answers_like(&mut self, family: &str, id: &str, rest: &str, other: &str) {
         let path = |id: &str| format!("/api/{family}/{id}{rest}");
         let nowhere = path("00000000-0000-7000-8000-000000000000");
         if !self.answers.contains_key(&nowhere) {
@@ -183,7 +183,11 @@ impl Absent<'_> {
             self.answers.insert(nowhere.clone(), reply);
         }
         let (reply, missing) = (get(self.t, self.who, &path(id)).await, &self.answers[&nowhere]);
-        assert_eq!((reply.status, &reply.body), (missing.status, &missing.body), "{family}{rest} of a {of}");
+        assert_eq!(
+            (reply.status, &reply.body),
+            (missing.status, &missing.body),
+            "{family}{rest} of a {other}"
+        );
     }
 }
 
@@ -238,8 +242,8 @@ async fn ask(t: &Test, tree: &Tree, root: Option<usize>, who: &Persona, dice: &m
             .unwrap()
             .vat
             .unwrap();
-        let found = get(t, who, &format!("/api/validators/vat/{many}?vat={vat}")).await.expect(200).data();
-        assert_eq!(found["exists"], false, "{many} {vat}");
+        let answer = get(t, who, &format!("/api/validators/vat/{many}?vat={vat}")).await.expect(200).data();
+        assert_eq!(answer["exists"], false, "{many} {vat}");
     }
 }
 
@@ -248,7 +252,7 @@ fn names(data: &Value, key: &str) -> BTreeSet<String> {
     rows.iter().map(|r| r["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Totals, lists, trends and filters say what the model says.
+/// Totals, lists, trends and filters agree with the model.
 async fn count(t: &Test, tree: &Tree, root: Option<usize>, who: &Persona) {
     let live: Vec<&Node> = tree.live(root).collect();
     for family in [OrgType::Distributor, OrgType::Reseller, OrgType::Customer] {
@@ -308,7 +312,7 @@ async fn count(t: &Test, tree: &Tree, root: Option<usize>, who: &Persona) {
 }
 
 // Proves spec: guarantees#organizations 2 25.
-api_test!(no_answer_tells_of_another_branch, |t| async move {
+api_test!(no_answer_leaks_another_branch, |t| async move {
     let mut dice = Dice(0x5851_f42d_4c95_7f2d);
     for _ in 0..2 {
         let tree = grow(&t, &mut dice).await;

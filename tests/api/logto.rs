@@ -36,14 +36,14 @@ async fn service(engine: Engine, logto: &Logto) -> Test {
 }
 
 /// Sends all due changes to the tenant.
-async fn tell(t: &Test) {
+async fn push_changes(t: &Test) {
     // On a stack of its own: unoptimised, that of a long test is full already.
     let app = t.app.clone();
-    let told =
+    let task =
         tokio::task::spawn(
             async move { bailiwick_identity::logto_sync::run_until_idle(&app.identity).await },
         );
-    told.await.unwrap().unwrap();
+    task.await.unwrap().unwrap();
 }
 
 /// Creates a user; returns the id.

@@ -1,4 +1,4 @@
-//! Every row of the operation tables, said once and kept as a snapshot: success and each refusal, in the words of the
+//! Every row of the operation tables, called once and kept as a snapshot: success and each refusal, in the words of the
 //! specification, the same on both engines (spec: organizations#operations for each family, spec: users#operations).
 
 use bailiwick_domain::OrgType;
@@ -21,8 +21,8 @@ impl<'t> Transcript<'t> {
         Transcript { test, ids: HashMap::new(), text: String::new() }
     }
 
-    /// Sends and keeps; hands `data` on.
-    async fn say(&mut self, who: &Persona, method: &str, path: &str, body: Value) -> Value {
+    /// Sends a request and records the exchange; returns `data`.
+    async fn call(&mut self, who: &Persona, method: &str, path: &str, body: Value) -> Value {
         let call = self.test.call(method.parse().unwrap(), &format!("/api{path}")).bearer(&who.token);
         let call = if body.is_null() { call } else { call.json(body.clone()) };
         let reply = call.send().await;
@@ -36,7 +36,7 @@ impl<'t> Transcript<'t> {
 
     /// The same without a body.
     async fn ask(&mut self, who: &Persona, method: &str, path: &str) -> Value {
-        self.say(who, method, path, Value::Null).await
+        self.call(who, method, path, Value::Null).await
     }
 
     fn anonymous(&mut self, text: &str) -> String {

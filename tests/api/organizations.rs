@@ -85,7 +85,7 @@ api_test!(who_may_create_what, |t| async move {
             if allowed.contains(&family) {
                 reply.expect(201);
             } else {
-                // The gate comes before the body is looked at.
+                // The permission is checked before the body.
                 reply.expect_message(403, "insufficient permissions");
                 let broken = t.post(&format!("/api/{family}")).bearer(&admin.token).body("{").send().await;
                 broken.expect_message(403, "insufficient permissions");
@@ -212,7 +212,7 @@ api_test!(attribution, |t| async move {
     send(&owner, "resellers", json!(tree.reseller)).await.expect_message(403, wrong);
     let wrong = "access denied: created_by_organization_id must be a reseller or distributor";
     send(&owner, "customers", json!(tree.customer)).await.expect_message(403, wrong);
-    // The reference is looked at before the fields, the syntax before the reference.
+    // The reference is checked before the fields, the syntax before the reference.
     let body = json!({"created_by_organization_id": unknown});
     post(&t, &d, "/api/customers", body).await.expect_message(403, reach);
     let body = json!({"created_by_organization_id": unknown, "name": 1});
@@ -241,8 +241,8 @@ api_test!(what_is_out_of_reach_is_not_found, |t| async move {
         assert_eq!((reply.status, &reply.body), (missing.status, &missing.body), "PUT {id}");
     }
     let upper = tree.customer.to_string().to_uppercase();
-    let found = get(&t, &d, &format!("/api/customers/{upper}")).await.expect(200).data();
-    assert_eq!(found["id"], json!(tree.customer));
+    let answer = get(&t, &d, &format!("/api/customers/{upper}")).await.expect(200).data();
+    assert_eq!(answer["id"], json!(tree.customer));
     // Every user reads their own organization, whatever permissions they hold; no user reads upwards.
     let support = t.user(tree.customer, &["support"]).await;
     get(&t, &support, &format!("/api/customers/{}", tree.customer)).await.expect(200);
@@ -349,10 +349,10 @@ api_test!(changes_are_audited_and_refusals_are_not, |t| async move {
     put(&t, &d, &format!("/api/customers/{}", tree.other_customer), json!({"name": "x"})).await.expect(404);
     let call = t.put(&path).bearer(&d.token).header("x-request-id", "r-2").json(json!({"name": "M"}));
     call.send().await.expect(200);
-    let found = rows().await;
-    let actions: Vec<_> = found.iter().map(|r| (r.0.as_str(), r.5.as_str())).collect();
+    let entries = rows().await;
+    let actions: Vec<_> = entries.iter().map(|r| (r.0.as_str(), r.5.as_str())).collect();
     assert_eq!(actions, [("customer.create", "r-1"), ("customer.update", "r-2")]);
-    assert!(found.iter().all(|r| r.1.to_string() == id && r.2 == d.id.0));
-    assert_eq!((&found[0].3, &found[0].4["name"]), (&None, &json!("N")));
-    assert_eq!((&found[1].3.as_ref().unwrap()["name"], &found[1].4["name"]), (&json!("N"), &json!("M")));
+    assert!(entries.iter().all(|r| r.1.to_string() == id && r.2 == d.id.0));
+    assert_eq!((&entries[0].3, &entries[0].4["name"]), (&None, &json!("N")));
+    assert_eq!((&entries[1].3.as_ref().unwrap()["name"], &entries[1].4["name"]), (&json!("N"), &json!("M")));
 });

@@ -134,7 +134,7 @@ api_test!(
     }
 );
 
-// The pool alone would only say that it has no connection.
+// The pool alone would only report that it has no connection.
 api_test!(the_check_of_writing_names_the_server_that_cannot_be_reached, |t| async move {
     if t.engine == Engine::Sqlite {
         return;

@@ -82,7 +82,7 @@ api_test!(a_secret_is_replaced_when_everybody_knows_the_new_one, |t| async move 
     assert_eq!(admit(&t, &given(1, Some(2))).await, Ok(()));
 });
 
-api_test!(a_lost_secret_is_given_up_while_nobody_serves, |t| async move {
+api_test!(a_lost_secret_is_given_up_while_no_process_runs, |t| async move {
     assert_eq!(admit(&t, &given(1, None)).await, Ok(()));
     other(&t, "a", &given(1, None)).await;
     let adopt = async |given: &SecretFingerprints| {

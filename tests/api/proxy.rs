@@ -94,7 +94,7 @@ pub(crate) async fn remote(
         url: url.to_owned(),
         prefix: prefix.to_owned(),
         kind,
-        // So that the upstream hears nothing but what a test asks for.
+        // So that the upstream gets only the requests of a test.
         is_provisioned: false,
     });
     generous(&mut settings);

@@ -160,7 +160,7 @@ api_test!(rebranding_is_turned_on_filled_and_turned_off, |t| async move {
     assert_eq!(product(&t, &owner, tree.distributor, "ns8").await, stored);
 });
 
-api_test!(what_does_not_exist_is_told_in_order, |t| async move {
+api_test!(missing_objects_are_reported_in_order, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let reply = call(&t, &owner, "PATCH", &format!("{}/enable", tree.owner)).send().await;
@@ -270,7 +270,7 @@ api_test!(
 );
 
 // Proves spec: alert-guarantees#guarantees 34, authorization#guarantees 36.
-api_test!(deleting_tells_whether_something_was_there, |t| async move {
+api_test!(deleting_reports_whether_something_was_there, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     enable(&t, &owner, tree.reseller).await;
@@ -311,16 +311,16 @@ api_test!(every_change_is_in_the_audit_without_the_files, |t| async move {
     }
     disable(&t, &owner, tree.reseller).await;
     let filter = bailiwick_platform::audit::Filter { object: Some(tree.reseller.0), ..Default::default() };
-    let mut seen = Vec::new();
+    let mut changes = Vec::new();
     bailiwick_platform::audit::read(&t.app.platform, &filter, 100, |rows| {
-        seen.extend(rows.iter().map(|r| (r.action.clone(), r.before.clone(), r.after.clone())));
+        changes.extend(rows.iter().map(|r| (r.action.clone(), r.before.clone(), r.after.clone())));
         true
     })
     .await
     .unwrap();
-    seen.retain(|(action, ..)| action.starts_with("rebranding."));
-    seen.sort_by(|a, b| a.0.cmp(&b.0));
-    let actions: Vec<&str> = seen.iter().map(|(action, ..)| action.as_str()).collect();
+    changes.retain(|(action, ..)| action.starts_with("rebranding."));
+    changes.sort_by(|a, b| a.0.cmp(&b.0));
+    let actions: Vec<&str> = changes.iter().map(|(action, ..)| action.as_str()).collect();
     assert_eq!(
         actions,
         [
@@ -331,7 +331,7 @@ api_test!(every_change_is_in_the_audit_without_the_files, |t| async move {
             "rebranding.update"
         ]
     );
-    let (_, before, after) = &seen[4];
+    let (_, before, after) = &changes[4];
     assert_eq!(before.as_ref().unwrap(), &json!({"product_id": "ns8", "assets": {}}));
     let after = after.as_ref().unwrap();
     assert_eq!(

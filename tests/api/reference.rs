@@ -1,4 +1,4 @@
-//! The API reference at `/docs`, and what its document says.
+//! The API reference at `/docs`, and the content of its document.
 
 use bailiwick_api::{
     openapi::document,
@@ -57,10 +57,10 @@ api_test!(the_list_of_operations_is_searched, |t| async move {
         ("sort_by+systems", "listSystems"),
         ("Bice+nothing", ""),
     ] {
-        let found = get(&t, &format!("/docs?q={query}")).await.expect(200).text();
-        let is_found = found.contains(&format!("/docs/operations/{wanted}\""));
+        let page = get(&t, &format!("/docs?q={query}")).await.expect(200).text();
+        let is_found = page.contains(&format!("/docs/operations/{wanted}\""));
         assert_eq!(is_found, !wanted.is_empty(), "{query}");
-        assert!(found.matches("class=\"summary\"").count() < 60, "{query}");
+        assert!(page.matches("class=\"summary\"").count() < 60, "{query}");
     }
 });
 
@@ -147,7 +147,7 @@ fn every_operation_is_described() {
         assert!(answers.contains_key("default"), "{what}");
         let wanted = if is_proxied(what) { vec![] } else { vec!["400", "500", "503"] };
         for status in wanted {
-            assert!(answers.contains_key(status), "{what} does not say when it answers {status}");
+            assert!(answers.contains_key(status), "{what} does not document when it answers {status}");
         }
         if !is_proxied(what) && operation["security"] != serde_json::json!([]) {
             assert!(answers.contains_key("401"), "{what}");
@@ -159,10 +159,10 @@ fn every_operation_is_described() {
 fn every_tag_is_described_once_and_used() {
     let document = document();
     let tags = document["tags"].as_array().unwrap();
-    let told: Vec<&str> = tags.iter().map(|tag| text(&tag["name"])).collect();
+    let described: Vec<&str> = tags.iter().map(|tag| text(&tag["name"])).collect();
     let used: BTreeSet<String> =
         operations().iter().map(|(_, operation)| text(&operation["tags"][0]).to_owned()).collect();
-    assert_eq!(told, used.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(described, used.iter().map(String::as_str).collect::<Vec<_>>());
     for tag in tags {
         let about = text(&tag["description"]);
         assert!(about.len() > 20 && about.ends_with('.'), "{tag}");
@@ -200,8 +200,8 @@ fn the_older_of_two_spellings_is_deprecated() {
 /// order itself is checked in each answer that any test gets.
 // Proves spec: acceptance#guarantees 14.
 #[test]
-fn every_list_tells_its_usual_order() {
-    let mut told = 0;
+fn every_list_documents_its_usual_order() {
+    let mut count = 0;
     for (what, operation) in operations() {
         let has = |name: &str| {
             operation["parameters"].as_array().unwrap().iter().any(|parameter| parameter["name"] == name)
@@ -217,10 +217,10 @@ fn every_list_tells_its_usual_order() {
             assert!(rows.is_empty() || description.contains(&format!("Order of `{rows}` ")), "{what}");
             let keys = keys.as_array().unwrap().iter().map(|key| text(key).trim_start_matches('-'));
             assert!(keys.into_iter().all(|key| description.contains(&format!("`{key}` "))), "{what}");
-            told += 1;
+            count += 1;
         }
     }
-    assert!(told > 35, "{told}");
+    assert!(count > 35, "{count}");
 }
 
 /// Answers of few operations, and rare answers, are named like the rest: no client should find them under `default`
@@ -262,8 +262,8 @@ fn is_text(media_type: &str) -> bool {
 }
 
 /// Every media type of a body or answer with its schema and its examples.
-fn contents(of: &Value) -> Vec<(&str, &Value, Vec<&Value>)> {
-    of["content"]
+fn contents(holder: &Value) -> Vec<(&str, &Value, Vec<&Value>)> {
+    holder["content"]
         .as_object()
         .into_iter()
         .flatten()
@@ -294,12 +294,12 @@ fn every_operation_has_an_example_of_what_is_sent_and_answered() {
 }
 
 #[test]
-fn examples_are_what_the_operation_says_of_them() {
-    let (document, mut seen) = (document(), 0);
-    let mut check = |what: &str, of: &Value| {
-        for (media_type, schema, examples) in contents(of) {
+fn examples_match_their_operation() {
+    let (document, mut count) = (document(), 0);
+    let mut check = |what: &str, holder: &Value| {
+        for (media_type, schema, examples) in contents(holder) {
             for example in examples {
-                seen += 1;
+                count += 1;
                 assert!(example.to_string().len() <= 8192, "{what}: too long");
                 if media_type == "application/json" || media_type == "multipart/form-data" {
                     let wrong = matching::differences(&document, schema, example);
@@ -319,5 +319,5 @@ fn examples_are_what_the_operation_says_of_them() {
             }
         }
     }
-    assert!(seen > 300, "{seen}");
+    assert!(count > 300, "{count}");
 }

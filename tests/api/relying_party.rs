@@ -48,7 +48,7 @@ fn settings(url: &str, change: impl FnOnce(&mut Issuer)) -> Settings {
     settings
 }
 
-/// Tokens must be meant for this service. Opaque ones of the provider of the tests say nothing of that.
+/// Tokens must be meant for this service. Opaque ones of the provider of the tests have no audience.
 fn for_us(issuer: &mut Issuer) {
     issuer.audiences = vec![AUDIENCE.to_owned()];
 }

@@ -76,13 +76,13 @@ fn tests() -> BTreeMap<Row, Vec<String>> {
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
         let lines: Vec<&str> = text.lines().collect();
-        for (at, line) in lines.iter().enumerate() {
+        for (index, line) in lines.iter().enumerate() {
             let Some(list) = line.trim().strip_prefix(PROVES) else { continue };
-            let place = format!("{}:{}", file.display(), at + 1);
-            let below = lines[at + 1..].iter().find(|line| !line.trim().starts_with(['#', '/']));
-            assert!(below.is_some_and(|line| declares(line)), "{place}: no test below");
-            for row in proven(list).unwrap_or_else(|| panic!("{place}: {line}")) {
-                tests.entry(row).or_default().push(place.clone());
+            let location = format!("{}:{}", file.display(), index + 1);
+            let below = lines[index + 1..].iter().find(|line| !line.trim().starts_with(['#', '/']));
+            assert!(below.is_some_and(|line| declares(line)), "{location}: no test below");
+            for row in proven(list).unwrap_or_else(|| panic!("{location}: {line}")) {
+                tests.entry(row).or_default().push(location.clone());
             }
         }
     }
@@ -95,7 +95,7 @@ fn each_rule_has_a_test() {
     let rows = |list: &str, numbers: &mut dyn Iterator<Item = u8>| -> Vec<Row> {
         numbers.map(|n| (list.to_owned(), n)).collect()
     };
-    let known: BTreeSet<Row> = LISTS
+    let rows_of_lists: BTreeSet<Row> = LISTS
         .iter()
         .flat_map(|(list, words)| rows(list, &mut (1..=words.len()).map(|n| u8::try_from(n).unwrap())))
         .collect();
@@ -103,16 +103,16 @@ fn each_rule_has_a_test() {
         NOT_YET.iter().flat_map(|(list, numbers, _)| rows(list, &mut numbers.iter().copied())).collect();
     let word = |(name, number): &Row| {
         let list = LISTS.iter().find(|(list, _)| list == name).map_or(&[][..], |(_, list)| list);
-        let words = usize::from(*number).checked_sub(1).and_then(|at| list.get(at));
+        let words = usize::from(*number).checked_sub(1).and_then(|index| list.get(index));
         format!("{name} {number} ({})", words.unwrap_or(&"no such row"))
     };
-    let told = |rows: Vec<&Row>| rows.into_iter().map(word).collect::<Vec<_>>();
-    let unproven = known.iter().filter(|r| !tests.contains_key(r) && !not_yet.contains(r)).collect();
-    assert_eq!(told(unproven), [""; 0], "rows without a test");
+    let described = |rows: Vec<&Row>| rows.into_iter().map(word).collect::<Vec<_>>();
+    let unproven = rows_of_lists.iter().filter(|r| !tests.contains_key(r) && !not_yet.contains(r)).collect();
+    assert_eq!(described(unproven), [""; 0], "rows without a test");
     let proven = not_yet.iter().filter(|r| tests.contains_key(r)).collect();
-    assert_eq!(told(proven), [""; 0], "have a test by now: take them out of NOT_YET");
-    let unknown = tests.keys().chain(&not_yet).filter(|r| !known.contains(r)).collect();
-    assert_eq!(told(unknown), [""; 0], "are no rows of any list");
+    assert_eq!(described(proven), [""; 0], "have a test by now: take them out of NOT_YET");
+    let unknown = tests.keys().chain(&not_yet).filter(|r| !rows_of_lists.contains(r)).collect();
+    assert_eq!(described(unknown), [""; 0], "are no rows of any list");
 }
 
 #[test]

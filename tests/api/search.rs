@@ -9,8 +9,8 @@ async fn search(t: &Test, who: &Persona, query: &str) -> Value {
     t.get(&format!("/api/search?{query}")).bearer(&who.token).send().await.expect(200).data()
 }
 
-fn names(found: &Value, kind: &str) -> Vec<String> {
-    let items = found[kind]["items"].as_array().into_iter().flatten();
+fn names(results: &Value, kind: &str) -> Vec<String> {
+    let items = results[kind]["items"].as_array().into_iter().flatten();
     items.map(|item| item["name"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -48,8 +48,8 @@ api_test!(one_text_finds_every_kind_in_the_callers_branch, |t| async move {
     assert_eq!(some["systems"]["total_count"], 2);
     assert!(KINDS.iter().filter(|kind| **kind != "systems").all(|kind| some[*kind].is_null()));
     for blank in ["", "q=", "q=%20", "q=zephyr&kinds=nothing"] {
-        let found = search(&t, &owner, blank).await;
-        assert!(KINDS.iter().all(|kind| found[*kind].is_null()), "{blank}");
+        let results = search(&t, &owner, blank).await;
+        assert!(KINDS.iter().all(|kind| results[*kind].is_null()), "{blank}");
     }
     assert_eq!(search(&t, &owner, "q=%00&limit=900").await["systems"]["total_count"], 0);
 });
@@ -59,10 +59,10 @@ api_test!(a_kind_is_found_with_its_read_permission_only, |t| async move {
     for org in [tree.distributor, tree.reseller, tree.customer] {
         for role in ["super", "admin", "backoffice", "support", "reader"] {
             let user = t.user(org, &[role]).await;
-            let found = search(&t, &user, "q=zz").await;
+            let results = search(&t, &user, "q=zz").await;
             for kind in ["users", "systems", "applications"] {
                 let list = t.get(&format!("/api/{kind}")).bearer(&user.token).send().await.status;
-                assert_eq!(found[kind].is_null(), list != 200, "{kind} as {role}");
+                assert_eq!(results[kind].is_null(), list != 200, "{kind} as {role}");
             }
         }
     }
@@ -75,7 +75,10 @@ api_test!(no_more_than_ten_of_a_kind, |t| async move {
         let body = json!({"name": format!("Quartz {number:02}"), "organization_id": tree.customer});
         t.post("/api/systems").bearer(&owner.token).json(body).send().await.expect(201);
     }
-    let found = search(&t, &owner, "q=quartz&limit=50").await;
-    assert_eq!((names(&found, "systems").len(), found["systems"]["total_count"].clone()), (10, json!(12)));
-    assert_eq!(names(&found, "systems")[0], "Quartz 00");
+    let results = search(&t, &owner, "q=quartz&limit=50").await;
+    assert_eq!(
+        (names(&results, "systems").len(), results["systems"]["total_count"].clone()),
+        (10, json!(12))
+    );
+    assert_eq!(names(&results, "systems")[0], "Quartz 00");
 });

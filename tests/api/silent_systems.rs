@@ -52,7 +52,7 @@ api_test!(an_outage_is_raised_refreshed_and_resolved, |t| async move {
     let tree = t.tree().await;
     let (s, silent) = (t.system(tree.customer).await, t.system(tree.customer).await);
     beat(&t, &s).await;
-    let heard = t.app.platform.now();
+    let last_heartbeat = t.app.platform.now();
     t.advance(20 * MINUTE - Duration::from_micros(1));
     assert_eq!(check(&t).await, (0, 0));
     t.advance(Duration::from_micros(1));
@@ -79,21 +79,27 @@ api_test!(an_outage_is_raised_refreshed_and_resolved, |t| async move {
     assert_eq!(keys, expected);
     let (description, name) =
         (annotations["description_en"].as_str().unwrap(), annotations["system_name"].as_str().unwrap());
-    assert!(description.contains(&heard.rfc3339(0)) && description.contains("20 minutes"), "{description}");
+    assert!(
+        description.contains(&last_heartbeat.rfc3339(0)) && description.contains("20 minutes"),
+        "{description}"
+    );
     assert!(annotations["summary_it"].as_str().unwrap().contains(name));
     let start = raised[0]["startsAt"].clone();
-    assert_eq!(start, heard.plus(20 * MINUTE).rfc3339(3));
+    assert_eq!(start, last_heartbeat.plus(20 * MINUTE).rfc3339(3));
     // Nothing to do until the refresh, which moves the end only.
     t.advance(MINUTE);
     assert_eq!(check(&t).await, (0, 0));
     let end = |alert: &Value| alert["endsAt"].as_str().unwrap().to_owned();
-    assert_eq!(end(&raised[0]), heard.plus(30 * MINUTE).rfc3339(3));
+    assert_eq!(end(&raised[0]), last_heartbeat.plus(30 * MINUTE).rfc3339(3));
     t.advance(4 * MINUTE);
     assert_eq!(check(&t).await, (1, 0));
     let refreshed = firing(&t, &s).await;
-    assert_eq!((&refreshed[0]["startsAt"], end(&refreshed[0])), (&start, heard.plus(35 * MINUTE).rfc3339(3)));
+    assert_eq!(
+        (&refreshed[0]["startsAt"], end(&refreshed[0])),
+        (&start, last_heartbeat.plus(35 * MINUTE).rfc3339(3))
+    );
     beat(&t, &s).await;
-    let heard = t.app.platform.now();
+    let last_heartbeat = t.app.platform.now();
     assert_eq!(check(&t).await, (0, 1));
     // It ends with the moment of the check.
     t.advance(Duration::from_secs(1));
@@ -102,7 +108,7 @@ api_test!(an_outage_is_raised_refreshed_and_resolved, |t| async move {
     // Another outage has another start. A system that never sent anything has none.
     t.advance(20 * MINUTE);
     assert_eq!(check(&t).await, (1, 0));
-    assert_eq!(firing(&t, &s).await[0]["startsAt"], heard.plus(20 * MINUTE).rfc3339(3));
+    assert_eq!(firing(&t, &s).await[0]["startsAt"], last_heartbeat.plus(20 * MINUTE).rfc3339(3));
     assert_eq!(firing(&t, &silent).await, Vec::<Value>::new());
 });
 
@@ -261,7 +267,7 @@ api_test!(
     }
 );
 
-api_test!(a_real_alertmanager_hears_of_an_outage_and_of_its_end, |t| async move {
+api_test!(a_real_alertmanager_receives_an_outage_and_its_end, |t| async move {
     let real = Alertmanager::start(SILENT_CONFIGURATION).await.unwrap();
     let now = wall_clock();
     t.clock.set(now.minus(60 * MINUTE));
@@ -272,12 +278,12 @@ api_test!(a_real_alertmanager_hears_of_an_outage_and_of_its_end, |t| async move 
     let url = real.url().to_owned();
     let remote = RemoteRouter { url, prefix: String::new(), kind: RouterKind::Plain, is_provisioned: false };
     let p = t.replica_with(|s| s.alerting.router = Router::Remote(remote)).await;
-    let known = async || -> Vec<Value> {
+    let alerts_known = async || -> Vec<Value> {
         let output = real.amtool(&["alert", "query", "-o", "json"]).await.unwrap();
         serde_json::from_slice(&output.stdout).unwrap()
     };
     assert_eq!(check(&p).await, (1, 0));
-    let raised = known().await;
+    let raised = alerts_known().await;
     assert_eq!(raised.len(), 1, "{}", real.log());
     let labels = json!({"alertname": "LinkFailed", "severity": "critical", "managed_by": "bailiwick",
         "system_key": lost.key, "system_id": lost.id, "organization_id": tree.customer});
@@ -289,6 +295,6 @@ api_test!(a_real_alertmanager_hears_of_an_outage_and_of_its_end, |t| async move 
 
     beat(&p, &lost).await;
     assert_eq!(check(&p).await, (0, 1));
-    assert_eq!(known().await, Vec::<Value>::new());
+    assert_eq!(alerts_known().await, Vec::<Value>::new());
     assert_eq!(firing(&p, &lost).await, Vec::<Value>::new());
 });

@@ -45,13 +45,13 @@ fn pages() -> Pages {
 
 /// The pages that a line cites after `spec: `, up to the first word that is no page.
 fn cited<'l>(line: &'l str, pages: &Pages) -> Vec<&'l str> {
-    let of = |rest: &'l str| {
+    let citation_in = |rest: &'l str| {
         let items = rest.split(", ").map(|item| {
             item.split(|c: char| !(c.is_ascii_alphanumeric() || "-#".contains(c))).next().unwrap_or_default()
         });
         items.take_while(|item| item.contains('#') || pages.contains_key(*item)).collect::<Vec<_>>()
     };
-    line.split("spec: ").skip(1).flat_map(of).collect()
+    line.split("spec: ").skip(1).flat_map(citation_in).collect()
 }
 
 fn is_there(target: &str, pages: &Pages) -> bool {

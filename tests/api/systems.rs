@@ -157,12 +157,12 @@ api_test!(attribution_and_times_are_for_owners_and_distributors, |t| async move 
     };
     let made =
         post(&t, &d, with("created_by_organization_id", json!(tree.reseller))).await.expect(201).data();
-    let by = &made["created_by"];
+    let creator = &made["created_by"];
     assert_eq!(
-        (&by["organization_id"], &by["organization_name"]),
+        (&creator["organization_id"], &creator["organization_name"]),
         (&json!(tree.reseller), &json!("Alfa Reseller"))
     );
-    assert_eq!((&by["user_id"], &by["on_behalf_of"]), (&json!(d.id), &json!(true)));
+    assert_eq!((&creator["user_id"], &creator["on_behalf_of"]), (&json!(d.id), &json!(true)));
     for (who, key, value) in [
         (&r, "created_by_organization_id", json!(tree.reseller)),
         (&d, "created_by_organization_id", json!(tree.customer)),
@@ -232,13 +232,13 @@ api_test!(a_change_keeps_what_it_does_not_name, |t| async move {
     // Rule 6, and fields that clients send back without wanting to change them.
     let form = json!({"id": id, "name": "", "type": "x", "fqdn": "y", "system_key": "z", "organization_id": tree.customer,
         "notes": null, "custom_data": null, "version": 3});
-    let kept = put(&t, &c, &id, form).await.expect_message(200, "system updated successfully").data();
+    let updated = put(&t, &c, &id, form).await.expect_message(200, "system updated successfully").data();
     assert_eq!(
-        (&kept["name"], &kept["notes"], &kept["custom_data"]),
+        (&updated["name"], &updated["notes"], &updated["custom_data"]),
         (&json!("Old"), &json!("n"), &json!({"a": "1"}))
     );
     assert_eq!(
-        (&kept["type"], &kept["fqdn"], &kept["updated_at"]),
+        (&updated["type"], &updated["fqdn"], &updated["updated_at"]),
         (&Value::Null, &json!(""), &json!(t.app.platform.now()))
     );
     let body = json!({"name": "Nèw", "notes": "", "custom_data": {"b": "2", "createdAt": "x"}});

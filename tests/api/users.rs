@@ -421,7 +421,7 @@ api_test!(a_password_reset_ends_all_sessions, |t| async move {
         (json!("Zzzzz-7-Quux-Frob"), "too_many_repeating_chars"),
     ] {
         let reply = send(json!({"password": password})).await.expect_fields(&[("password", code)]);
-        assert_eq!(reply.data()["errors"][0].get("value"), None, "a password is never told back");
+        assert_eq!(reply.data()["errors"][0].get("value"), None, "a password is never echoed");
     }
     get(&t, &user, "/api/me").await.expect(200);
     let new = "Trombone-47-Quux!";

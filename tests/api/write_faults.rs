@@ -92,7 +92,7 @@ api_test!(readiness_and_metrics_say_whether_the_database_can_be_written, |t| asy
     assert!(is_healthy().await && write_check::was_writable(&t.app.platform).await);
     processes::start(&t.app.platform, "a host".to_owned()).await.unwrap();
     let before = t.app.platform.db.connections().write_faults;
-    eventually("it says no", async || {
+    eventually("health turns bad", async || {
         fill(&t).await;
         let health = t.get("/health").send().await;
         make_room(&t).await;
@@ -105,7 +105,7 @@ api_test!(readiness_and_metrics_say_whether_the_database_can_be_written, |t| asy
             && t.app.platform.db.connections().write_faults > before
     );
     t.get("/api/services/mimir/alertmanager/-/ready").send().await.expect(503);
-    eventually("it says yes", is_healthy).await;
+    eventually("health turns good", is_healthy).await;
     assert!(write_check::was_writable(&t.app.platform).await);
 });
 

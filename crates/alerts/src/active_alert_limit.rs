@@ -7,7 +7,7 @@
 
 use super::{Fault, Sender, expression_budget::too_complex, history::deferred, judging};
 use crate::Alerts;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Fingerprint, Nanos, PostedAlert, SilenceState, active_silence::Expressions, answer::decode_silences,
 };
 use bailiwick_domain::{OrgId, Ts};
@@ -83,7 +83,7 @@ impl Count {
         self.is_read_within(counts_for, now) && active <= limit
     }
 
-    /// Whether there is room, as far as what was read is recent enough to tell.
+    /// Whether there is room; `None` when the counts that were read are too old.
     fn fits(&self, more: u64, limit: u64, now: Ts) -> Option<bool> {
         let has_room = more == 0 || self.has_room(more, limit, now);
         (has_room || self.is_read_within(NARROW, now)).then_some(has_room)
@@ -104,10 +104,10 @@ impl TenantCounts {
     fn system(&mut self, tenant: OrgId, system_key: &str) -> (&mut Count, &mut System) {
         let tenant = self.tenants.entry(tenant).or_default();
         let system = match tenant.systems.entry(system_key.into()) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
+            Entry::Occupied(occupied) => occupied.into_mut(),
+            Entry::Vacant(vacant) => {
                 self.remembered += 1;
-                place.insert(System::default())
+                vacant.insert(System::default())
             }
         };
         (&mut tenant.count, system)
@@ -149,7 +149,7 @@ impl Drop for AdmittedAlerts<'_> {
         if self.held.is_empty() {
             return;
         }
-        let mut memory = self.service.alerting().room.memory();
+        let mut memory = self.service.state.active_alert_limit.memory();
         let (_, system) = memory.system(self.tenant, self.system_key);
         for fingerprint in &self.held {
             if let Some(pushes) = system.under_way.get_mut(fingerprint) {
@@ -176,7 +176,7 @@ pub(super) async fn admit<'a>(
     let limits = (limits.alerts_per_system, limits.alerts_per_tenant);
     let mut new = Vec::new();
     {
-        let mut memory = service.alerting().room.memory();
+        let mut memory = service.state.active_alert_limit.memory();
         let (of_tenant, system) = memory.system(tenant, system_key);
         let is_new = |alert: &PostedAlert| {
             let fingerprint = alert.fingerprint();
@@ -185,8 +185,9 @@ pub(super) async fn admit<'a>(
         };
         let mut seen = HashSet::new();
         new.extend(alerts.iter().filter_map(is_new).filter(|fingerprint| seen.insert(*fingerprint)));
-        let (more, at) = (new.len() as u64, now.to_ts());
-        let has_room = system.count.has_room(more, limits.0, at) && of_tenant.has_room(more, limits.1, at);
+        let (more, now_ts) = (new.len() as u64, now.to_ts());
+        let has_room =
+            system.count.has_room(more, limits.0, now_ts) && of_tenant.has_room(more, limits.1, now_ts);
         if new.is_empty() || has_room {
             system.count.active += more;
             of_tenant.active += more;
@@ -219,21 +220,21 @@ async fn ask(
 ) -> Result<HashSet<Fingerprint>, Fault> {
     let (service, tenant, system_key) = (admitted.service, admitted.tenant, admitted.system_key);
     // The order is the one an alert moves in (on its way, noted, written), so no alert is missed between two reads.
-    let mut beside = service.alerting().room.memory().under_way(tenant);
+    let mut beside = service.state.active_alert_limit.memory().under_way(tenant);
     let noted = deferred::noted(service, tenant);
-    let mut asked: HashSet<Fingerprint> = new.iter().copied().collect();
-    asked.extend(beside.keys().chain(noted.keys()));
-    let asked: Vec<Fingerprint> = asked.into_iter().collect();
-    let stored = stored(&service.platform.db, tenant, &asked).await?;
+    let mut fingerprints: HashSet<Fingerprint> = new.iter().copied().collect();
+    fingerprints.extend(beside.keys().chain(noted.keys()));
+    let fingerprints: Vec<Fingerprint> = fingerprints.into_iter().collect();
+    let stored = stored(&service.platform.db, tenant, &fingerprints).await?;
     let (of_system, of_tenant) = active_counts::counts(&service.platform.db, tenant, system_key).await?;
 
-    let mut memory = service.alerting().room.memory();
+    let mut memory = service.state.active_alert_limit.memory();
     beside.extend(memory.under_way(tenant));
     let active = combined(&stored, noted, beside);
     let counted = |mine: &dyn Fn(&str) -> bool, rows: u64| {
-        let of =
+        let count_of =
             |alerts: &HashMap<Fingerprint, Box<str>>| alerts.values().filter(|key| mine(key)).count() as u64;
-        rows.saturating_sub(of(&stored)).saturating_add(of(&active))
+        rows.saturating_sub(count_of(&stored)).saturating_add(count_of(&active))
     };
     let mut of_system = counted(&|key| key == system_key, of_system);
     let mut of_tenant = counted(&|_| true, of_tenant);
@@ -313,7 +314,7 @@ pub(super) async fn active(
 /// Remembers the alerts that the router has accepted.
 pub(super) fn learn(service: &Alerts, who: &Sender<'_>, now: Nanos, alerts: &[PostedAlert]) {
     let resolve_timeout = service.settings.alerting.resolve_timeout;
-    let mut memory = service.alerting().room.memory();
+    let mut memory = service.state.active_alert_limit.memory();
     let (_, system) = memory.system(who.tenant, who.key());
     let before = system.known.len();
     for alert in alerts {
@@ -363,8 +364,8 @@ impl Silences {
     }
 }
 
-/// Admits a silence if its tenant has room for it. If the router does not answer, the silence is admitted: the next request asks
-/// the same router to store it, and each system has its own limits.
+/// Admits a silence if its tenant has room for it. If the router does not answer, the silence is admitted: the next
+/// request asks the same router to store it, and each system has its own limits.
 pub(super) async fn admit_silence(
     service: &Alerts,
     client: &RouterClient,
@@ -372,9 +373,9 @@ pub(super) async fn admit_silence(
     added: Added,
 ) -> Result<(), Fault> {
     let (limits, now) = (&service.settings.alerting.limits, service.platform.now());
-    let room = &service.alerting().room;
-    let known = room.silences().entry(who.tenant).or_default().admit(added, limits, now);
-    if let Some(verdict) = known {
+    let room = &service.state.active_alert_limit;
+    let verdict = room.silences().entry(who.tenant).or_default().admit(added, limits, now);
+    if let Some(verdict) = verdict {
         return verdict;
     }
     let Ok(body) = client.list_silences(who.caller(), "").await else { return Ok(()) };
@@ -403,5 +404,5 @@ pub(super) async fn admit_silence(
 
 /// One of a tenant's silences has ended.
 pub(super) fn forget_silences(service: &Alerts, tenant: OrgId) {
-    service.alerting().room.silences().remove(&tenant);
+    service.state.active_alert_limit.silences().remove(&tenant);
 }

@@ -1,5 +1,5 @@
 //! Alerts and silences in the service's own database (spec: alert-router#ingest, alert-router#listing,
-//! silences#update-rules, silences#expire-and-list). `alerting::router` has the rules; this module reads, applies them
+//! silences#update-rules, silences#expire-and-list). `bailiwick_alertmanager::router` has the rules; this module reads, applies them
 //! and writes in one transaction.
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     judging,
 };
 use crate::Alerts;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Fingerprint, Labels, ListedAlert, ListedSilence, Nanos, PostedAlert, PostedSilence, StoredAlert,
     StoredSilence,
     active_silence::{Expressions, active_silences},
@@ -76,7 +76,7 @@ pub(super) async fn push(
 ) -> Result<(), Fault> {
     let (system_key, origin) = (who.key().to_owned(), Origin::System);
     let push = Push { tenant: who.tenant, system_key, now, alerts, origin };
-    let pushes = service.alerting().pushes.get_or_init(|| start(service));
+    let pushes = service.state.pushes.get_or_init(|| start(service));
     match tokio::time::timeout(WAIT, pushes.submit(push)).await {
         Ok(Ok(Ok(Outcome { is_over_limit: false }))) => Ok(()),
         Ok(Ok(Ok(Outcome { is_over_limit: true }))) => Err(Fault::AlertLimit),
@@ -249,8 +249,8 @@ impl State {
     /// Reads the counts of the pushing systems and their tenants, unless every alert of these pushes is active already.
     async fn read_counts(&mut self, pushes: &[Push]) -> Result<(), StoreError> {
         let is_refresh = |push: &Push, alert: &PostedAlert| {
-            let kept = self.alerts.get(&(push.tenant, alert.fingerprint()));
-            !is_over(alert, push.now) && kept.is_some_and(|kept| !kept.alert.is_resolved(push.now))
+            let stored = self.alerts.get(&(push.tenant, alert.fingerprint()));
+            !is_over(alert, push.now) && stored.is_some_and(|stored| !stored.alert.is_resolved(push.now))
         };
         let has_news = |push: &&Push| !push.alerts.iter().all(|alert| is_refresh(push, alert));
         let with_news = pushes.iter().filter(|push| push.origin == Origin::System).filter(has_news);
@@ -312,13 +312,13 @@ impl State {
 
     async fn write(mut self) -> Result<(), StoreError> {
         let mut changed = Vec::with_capacity(self.alerts.len());
-        for ((tenant, fingerprint), kept) in self.alerts.into_iter().filter(|(_, kept)| kept.is_changed) {
+        for ((tenant, fingerprint), alert) in self.alerts.into_iter().filter(|(_, alert)| alert.is_changed) {
             changed.push(AlertRow {
                 organization_id: tenant,
                 fingerprint: fingerprint.to_string(),
-                system_key: kept.alert.labels.value("system_key").to_owned(),
-                ends_at: kept.alert.ends_at.to_ts(),
-                payload: written(&kept.alert)?,
+                system_key: alert.alert.labels.value("system_key").to_owned(),
+                ends_at: alert.alert.ends_at.to_ts(),
+                payload: written(&alert.alert)?,
             });
         }
         // All processes lock these rows in the same order, so that no deadlock arises.
@@ -347,13 +347,14 @@ pub(super) async fn alerts(
     service: &Alerts,
     who: &Sender<'_>,
 ) -> Result<(Vec<ListedAlert>, Vec<ListedSilence>), Fault> {
-    let at = service.platform.now();
-    let now = Nanos::from_ts(at);
-    let outage = service.alerting().outage.get();
+    let now_ts = service.platform.now();
+    let now = Nanos::from_ts(now_ts);
+    let outage = service.state.outage.get();
     // After an outage, alerts that expired in it are still shown for a while.
-    let from = outage.and_then(|o| o.spares(now)).map_or(at, |(from, _)| from.to_ts());
+    let from = outage.and_then(|o| o.spares(now)).map_or(now_ts, |(from, _)| from.to_ts());
     let (stored, silences) =
-        rows::alerts_and_silences_of_system(&service.platform.db, who.tenant, who.key(), from, at).await?;
+        rows::alerts_and_silences_of_system(&service.platform.db, who.tenant, who.key(), from, now_ts)
+            .await?;
     let has_silences = !silences.is_empty();
     let list = move |expressions: &Expressions| {
         let stored: Vec<StoredAlert> = stored.iter().filter_map(|p| read(p)).collect();
@@ -367,15 +368,15 @@ pub(super) async fn alerts(
     if has_silences {
         return Ok(judging::by_system(service, who.tenant, list).await?);
     }
-    Ok(list(service.alerting().judging.expressions()))
+    Ok(list(service.state.judging.expressions()))
 }
 
 /// The system's silences that may still be read.
 pub(super) async fn silences(service: &Alerts, who: &Sender<'_>) -> Result<Vec<ListedSilence>, Fault> {
-    let at = service.platform.now();
-    let from = at.minus(service.settings.alerting.silence_retention);
+    let now_ts = service.platform.now();
+    let from = now_ts.minus(service.settings.alerting.silence_retention);
     let stored = rows::silences_of_system(&service.platform.db, who.tenant, who.key(), from).await?;
-    let now = Nanos::from_ts(at);
+    let now = Nanos::from_ts(now_ts);
     Ok(stored.iter().filter_map(|p| read::<StoredSilence>(p)).map(|s| s.listed(now)).collect())
 }
 
@@ -388,8 +389,8 @@ pub(super) async fn silence(
     let now = Nanos::from_ts(service.platform.now());
     let payload = rows::silence(&service.platform.db, who.tenant, id).await?;
     let stored = payload.as_deref().and_then(read::<StoredSilence>);
-    let kept = stored.filter(|s| !s.is_removable(now, service.settings.alerting.silence_retention));
-    Ok(kept.map(|s| s.listed(now)))
+    let retained = stored.filter(|s| !s.is_removable(now, service.settings.alerting.silence_retention));
+    Ok(retained.map(|s| s.listed(now)))
 }
 
 /// Writes the silence; a silence that it replaces is written as expired.
@@ -406,7 +407,7 @@ pub(super) async fn set_silence(
     Ok(id)
 }
 
-/// The same in a transaction that holds the tenant.
+/// Creates or changes a silence in a transaction that holds the lock of the tenant.
 pub(super) async fn set_silence_in(
     tx: &mut Tx,
     service: &Alerts,
@@ -452,7 +453,7 @@ pub(super) async fn expire_silence(service: &Alerts, who: &Sender<'_>, id: Uuid)
     Ok(is_known)
 }
 
-/// The same in a transaction that holds the tenant.
+/// Expires a silence in a transaction that holds the lock of the tenant.
 pub(super) async fn expire_silence_in(
     tx: &mut Tx,
     service: &Alerts,

@@ -1,9 +1,9 @@
-//! The budget of regular expressions: what those of all silences of a system, and of a tenant, may take when compiled (spec:
-//! alerts#limits). That of one silence is checked where it is read.
+//! The budget of regular expressions: what those of all silences of a system, and of a tenant, may take when compiled
+//! (spec: alerts#limits). That of one silence is checked where it is read.
 
 use super::{Fault, Sender, judging};
 use crate::Alerts;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     ListedSilence, PostedSilence, Reject, active_silence::Expressions, router::SilencePut,
 };
 use bailiwick_settings::AlertLimits;
@@ -30,8 +30,8 @@ pub(super) fn check_stored(
     Ok(())
 }
 
-/// Checks a silence for a remote router beside the system's silences in force, `own`. Returns how many bytes it adds to the
-/// expressions of the tenant. One whose expressions grow no larger passes.
+/// Checks a silence for a remote router beside the system's silences in force, `own`. Returns how many bytes it adds to
+/// the expressions of the tenant. One whose expressions grow no larger passes.
 pub(super) async fn check_listed(
     service: &Alerts,
     who: &Sender<'_>,

@@ -1,6 +1,6 @@
 //! The errors of the alert interface of systems (spec: alerts#proxy-errors).
 
-use bailiwick_alerting::{Reject, answer::Unreadable};
+use bailiwick_alertmanager::{Reject, answer::Unreadable};
 use bailiwick_domain::Error;
 use bailiwick_outbound::RouterError;
 use bailiwick_store::StoreError;

@@ -2,7 +2,7 @@
 //! beside the threads that serve requests, for few callers at a time and for one of each organization.
 
 use crate::Alerts;
-use bailiwick_alerting::active_silence::Expressions;
+use bailiwick_alertmanager::active_silence::Expressions;
 use bailiwick_domain::{Error, OrgId, Result};
 use bailiwick_platform::limits::FairSemaphore;
 use std::time::Duration;
@@ -48,7 +48,7 @@ pub(crate) async fn by_system<T: Send + 'static>(
     tenant: OrgId,
     work: impl FnOnce(&Expressions) -> T + Send + 'static,
 ) -> Result<T> {
-    run(service, &service.alerting().judging.by_systems, tenant, work).await
+    run(service, &service.state.judging.by_systems, tenant, work).await
 }
 
 /// Judges for a person about this organization.
@@ -60,7 +60,7 @@ pub(crate) async fn by_person<T: Send + 'static>(
     organization: OrgId,
     work: impl FnOnce(&Expressions) -> T + Send + 'static,
 ) -> Result<T> {
-    run(service, &service.alerting().judging.by_people, organization, work).await
+    run(service, &service.state.judging.by_people, organization, work).await
 }
 
 async fn run<T: Send + 'static>(
@@ -70,7 +70,7 @@ async fn run<T: Send + 'static>(
     work: impl FnOnce(&Expressions) -> T + Send + 'static,
 ) -> Result<T> {
     let permit = permits.acquire(organization, WAIT, "too many alerts are being judged").await?;
-    let expressions = service.alerting().judging.expressions.clone();
+    let expressions = service.state.judging.expressions.clone();
     // The permit is held until the work has ended, even if the caller is gone before.
     let work = move || {
         let _permit = permit;

@@ -5,7 +5,7 @@
 //! it (spec: alerts#system-interface).
 //!
 //! One [`AlertRouter`] serves every operation: [`embedded`] keeps alerts and silences in the database, [`remote`] asks
-//! a separate router. Both use the rules and the filters of the `alerting` crate, so both answer alike. To add an
+//! a separate router. Both use the rules and the filters of the `alertmanager` crate, so both answer alike. To add an
 //! operation, write a function here and one in each of the two.
 
 mod active_alert_limit;
@@ -42,9 +42,9 @@ pub use router::AlertRouter;
 pub use service_alerts::raise;
 pub use time_zone::zone_named;
 
-use bailiwick_alerting::{
-    AlertsQuery, Batch as ParsedBatch, Identity, Intake, Limits, ListedAlert, ListedSilence, Nanos,
-    PostedAlert, SilenceIntake, SilencesQuery,
+use bailiwick_alertmanager::{
+    AlertsQuery, Batch as ParsedBatch, Intake, Limits, ListedAlert, ListedSilence, Nanos, PostedAlert,
+    SenderLabels, SilenceIntake, SilencesQuery,
     active_silence::Expressions,
     listing::{Viewer, select_alerts, select_silences},
     parse_alerts, parse_silence,
@@ -97,7 +97,8 @@ pub struct Parts {
     pub directory: Directory,
     /// Systems.
     pub fleet: Fleet,
-    alerting: Alerting,
+    /// The alert router, its limits, and what is kept between requests.
+    pub state: AlertState,
 }
 
 impl Alerts {
@@ -106,7 +107,7 @@ impl Alerts {
     /// # Errors
     /// A router address that cannot be used.
     pub fn new(fleet: Fleet) -> DomainResult<Alerts> {
-        let alerting = Alerting::new(&fleet.settings, &fleet.platform.clock)?;
+        let state = AlertState::new(&fleet.settings, &fleet.platform.clock)?;
         Ok(Alerts(Arc::new(Parts {
             platform: fleet.platform.clone(),
             settings: fleet.settings.clone(),
@@ -114,26 +115,19 @@ impl Alerts {
             identity: fleet.identity.clone(),
             directory: fleet.directory.clone(),
             fleet,
-            alerting,
+            state,
         })))
-    }
-}
-
-impl Parts {
-    /// The alert router and its limits.
-    pub fn alerting(&self) -> &Alerting {
-        &self.alerting
     }
 }
 
 /// The state the service keeps for alerts between requests.
 #[derive(Debug)]
-pub struct Alerting {
+pub struct AlertState {
     router: AlertRouter,
-    /// The same router for requests of people. It has its own places and its own faults, so people never block systems.
+    /// The router for requests of people. Its limits and its faults are its own, so people never block systems.
     for_people: AlertRouter,
     /// Tenants that all lists for people together may ask concurrently.
-    asked: Semaphore,
+    remote_reads: Semaphore,
     /// The organizations whose statistics are being computed; each computation reads all rows of its scope.
     statistics: FairSemaphore,
     /// The organizations whose people's tools are reading whole lists; each list may take tens of megabytes.
@@ -145,14 +139,14 @@ pub struct Alerting {
     /// Group commit of pushes to the embedded router; started by the first push.
     pushes: OnceLock<embedded::Pushes>,
     outage: outage_detector::KnownOutage,
-    waiting: push_queue::QueuedTenants,
+    queued_tenants: push_queue::QueuedTenants,
     dropped: push_queue::Dropped,
     /// The active alerts at a remote router.
-    room: active_alert_limit::ActiveAlertLimit,
+    active_alert_limit: active_alert_limit::ActiveAlertLimit,
     /// Pushes the configurations of tenants to a remote router.
     provisioning: config::provision::Provisioning,
     /// Writes the alert history after the answer; started by the first push to a remote router.
-    writer: history::deferred::Writer,
+    history_writer: history::deferred::Writer,
     /// Applies silences and filters to alerts.
     judging: judging::Judging,
     /// Sends the notifications of the embedded router.
@@ -163,12 +157,12 @@ pub struct Alerting {
     pub test_messages: KeyedLimit<UserId>,
 }
 
-impl Alerting {
+impl AlertState {
     /// From the settings.
     ///
     /// # Errors
     /// A router address that cannot be used.
-    pub fn new(settings: &Settings, clock: &Arc<dyn Clock>) -> DomainResult<Alerting> {
+    pub fn new(settings: &Settings, clock: &Arc<dyn Clock>) -> DomainResult<AlertState> {
         let (alerting, limits) = (&settings.alerting, &settings.alerting.limits);
         let (mut provisioning, mut for_people) = (None, AlertRouter::Embedded);
         let router = match &alerting.router {
@@ -192,10 +186,10 @@ impl Alerting {
             }
         };
         let (rate, burst) = (limits.requests_per_second, limits.request_burst);
-        Ok(Alerting {
+        Ok(AlertState {
             router,
             for_people,
-            asked: Semaphore::new(limits.in_flight.min(FOR_PEOPLE).saturating_sub(SPARED).max(1)),
+            remote_reads: Semaphore::new(limits.in_flight.min(FOR_PEOPLE).saturating_sub(SPARED).max(1)),
             statistics: FairSemaphore::new(STATISTICS),
             whole_lists: FairSemaphore::new(WHOLE_LISTS),
             throttle: RequestLimit::new(
@@ -207,11 +201,11 @@ impl Alerting {
             limits: limits.content.clone(),
             pushes: OnceLock::new(),
             outage: outage_detector::KnownOutage::default(),
-            waiting: push_queue::QueuedTenants::default(),
+            queued_tenants: push_queue::QueuedTenants::default(),
             dropped: push_queue::Dropped::default(),
-            room: active_alert_limit::ActiveAlertLimit::default(),
+            active_alert_limit: active_alert_limit::ActiveAlertLimit::default(),
             provisioning: config::provision::Provisioning::new(provisioning),
-            writer: history::deferred::Writer::default(),
+            history_writer: history::deferred::Writer::default(),
             judging: judging::Judging::default(),
             delivery: notify::Delivery::default(),
             attention: SharedReads::default(),
@@ -265,7 +259,7 @@ pub type ServiceAlert = (String, PostedAlert);
 #[derive(Debug)]
 pub struct Sender<'a> {
     /// Stable labels and display values.
-    pub identity: Identity,
+    pub identity: SenderLabels,
     /// The tenant: the system's organization at this moment.
     pub tenant: OrgId,
     /// `X-Request-Id`.
@@ -277,7 +271,7 @@ impl Sender<'_> {
     pub fn new<'a>(system: &SystemIdentity, request_id: &'a str) -> Sender<'a> {
         let organization = &system.organization;
         Sender {
-            identity: Identity {
+            identity: SenderLabels {
                 system_key: system.system_key.clone(),
                 system_id: system.id.to_string(),
                 organization_id: organization.id.to_string(),
@@ -318,14 +312,14 @@ pub async fn push_alerts(
     body: &[u8],
 ) -> Result<(), Fault> {
     let now = Nanos::from_ts(service.platform.now());
-    let alerting = service.alerting();
+    let state = &service.state;
     let mut batch = parse_alerts(
         body,
         &Intake {
             identity: Some(&who.identity),
             now,
             resolve_timeout: service.settings.alerting.resolve_timeout,
-            limits: &alerting.limits,
+            limits: &state.limits,
         },
     )?;
     let alerts = std::mem::take(&mut batch.alerts);
@@ -410,7 +404,7 @@ pub async fn set_silence(
     body: &[u8],
 ) -> Result<Uuid, Fault> {
     let now = Nanos::from_ts(service.platform.now());
-    let intake = SilenceIntake { identity: Some(&who.identity), now, limits: &service.alerting().limits };
+    let intake = SilenceIntake { identity: Some(&who.identity), now, limits: &service.state.limits };
     let posted = parse_silence(body, &intake)?;
     let set = router.set_silence(service, who, now, posted).await;
     if matches!(set, Err(Fault::UnknownTenant)) {

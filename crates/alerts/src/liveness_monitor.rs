@@ -2,14 +2,14 @@
 //! refreshes it while the system stays inactive, and resolves it in its tenant when the system recovers, is suspended,
 //! deleted, destroyed or moved.
 //!
-//! It also sets the statuses that time changes ([`systems::stats::update_statuses`]), under a lease of its own: raising the alerts of a
-//! large network that fails takes minutes, and lists and totals must not wait for it.
+//! It also sets the statuses that time changes ([`systems::stats::update_statuses`]), under a lease of its own: raising
+//! the alerts of a large network that fails takes minutes, and lists and totals must not wait for it.
 //!
 //! Only the process that holds the lease works. All work is in batches. Raised alerts are recorded apart from the
 //! systems, and an alert counts as raised only once its tenant has accepted it.
 
 use crate::{Alerts, ServiceAlert as Posted, raise};
-use bailiwick_alerting::{Identity, Intake, Nanos, PostedAlert, parse_alerts};
+use bailiwick_alertmanager::{Intake, Nanos, PostedAlert, SenderLabels, parse_alerts};
 use bailiwick_domain::{Error, Happening, OrgId, Result, SystemId, Ts};
 use bailiwick_events::EventDraft;
 use bailiwick_fleet::systems;
@@ -143,7 +143,7 @@ async fn resolve(service: &Alerts, over: Vec<OpenLinkAlert>) -> Result<u64> {
     for (tenant, rows) in tenants {
         let is_gone = organizations::node(&service.platform.db, tenant).await?.is_none();
         // The embedded router keeps no rows of a tenant that is gone.
-        let resolved = if is_gone && service.alerting().is_embedded() {
+        let resolved = if is_gone && service.state.is_embedded() {
             rows
         } else {
             let alerts = rows
@@ -154,8 +154,8 @@ async fn resolve(service: &Alerts, over: Vec<OpenLinkAlert>) -> Result<u64> {
             taken
         };
         let mut tx = service.platform.db.begin_relaxed().await?;
-        let heard = silent_systems::active_among(&mut tx, &resolved).await?;
-        let restored = resolved.iter().filter(|raised| heard.contains(&raised.system_id));
+        let active = silent_systems::active_among(&mut tx, &resolved).await?;
+        let restored = resolved.iter().filter(|raised| active.contains(&raised.system_id));
         let restored = restored.map(|raised| event_for(Happening::LinkRestored, raised));
         EventDraft::write_all(restored, &mut tx, service.platform.now()).await?;
         silent_systems::forget(&mut tx, &resolved).await?;
@@ -166,7 +166,8 @@ async fn resolve(service: &Alerts, over: Vec<OpenLinkAlert>) -> Result<u64> {
 }
 
 fn event_for(what: Happening, raised: &OpenLinkAlert) -> EventDraft {
-    EventDraft::system_by_id(what, raised.system_id, &raised.system_key).of(raised.organization_id)
+    EventDraft::system_by_id(what, raised.system_id, &raised.system_key)
+        .for_organization(raised.organization_id)
 }
 
 /// Posts alerts of a tenant; returns the rows of those it accepted. None when it accepted none: the next check retries,
@@ -174,8 +175,8 @@ fn event_for(what: Happening, raised: &OpenLinkAlert) -> EventDraft {
 async fn post<R>(service: &Alerts, tenant: OrgId, rows: Vec<R>, alerts: Vec<Posted>) -> Option<Vec<R>> {
     match raise(service, tenant, alerts).await {
         Ok(left) => {
-            let kept = rows.into_iter().enumerate().filter(|(i, _)| !left.contains(i));
-            Some(kept.map(|(_, row)| row).collect())
+            let remaining = rows.into_iter().enumerate().filter(|(i, _)| !left.contains(i));
+            Some(remaining.map(|(_, row)| row).collect())
         }
         Err(fault) => {
             tracing::warn!(%tenant, error = %fault, "link alerts of a tenant are tried again");
@@ -206,7 +207,7 @@ fn firing(service: &Alerts, system: &Silent, started_at: Ts, now: Ts) -> Result<
         "startsAt": started_at, "endsAt": now.plus(service.settings.systems.link_alert_refresh * 2),
     }]);
     let organization = &system.organization;
-    let identity = Identity {
+    let identity = SenderLabels {
         system_name: system.name.clone(),
         system_type: system.system_type.clone(),
         system_fqdn: system.fqdn.clone(),
@@ -219,7 +220,7 @@ fn firing(service: &Alerts, system: &Silent, started_at: Ts, now: Ts) -> Result<
     posted(service, &alert, &identity)
 }
 
-/// The same labels once more, over now.
+/// The link alert with the labels it was raised with, resolved now.
 fn over_now(service: &Alerts, raised: &OpenLinkAlert) -> Result<PostedAlert> {
     let now = service.platform.now();
     let alert = json!([{
@@ -228,22 +229,22 @@ fn over_now(service: &Alerts, raised: &OpenLinkAlert) -> Result<PostedAlert> {
     posted(service, &alert, &stable(raised.system_id, raised.organization_id, &raised.system_key))
 }
 
-fn stable(system: SystemId, organization: OrgId, key: &str) -> Identity {
-    Identity {
+fn stable(system: SystemId, organization: OrgId, key: &str) -> SenderLabels {
+    SenderLabels {
         system_key: key.to_owned(),
         system_id: system.to_string(),
         organization_id: organization.to_string(),
-        ..Identity::default()
+        ..SenderLabels::default()
     }
 }
 
 /// As a system's own push would be taken: with the identity added.
-fn posted(service: &Alerts, alert: &Value, identity: &Identity) -> Result<PostedAlert> {
+fn posted(service: &Alerts, alert: &Value, identity: &SenderLabels) -> Result<PostedAlert> {
     let intake = Intake {
         identity: Some(identity),
         now: Nanos::from_ts(service.platform.now()),
         resolve_timeout: service.settings.alerting.resolve_timeout,
-        limits: &service.alerting().limits,
+        limits: &service.state.limits,
     };
     let batch = parse_alerts(alert.to_string().as_bytes(), &intake)
         .map_err(|e| Error::internal(format_args!("an alert of the service is refused: {e}")))?;

@@ -2,7 +2,7 @@
 
 use super::{config::provision, notify, outage_detector, push_queue};
 use crate::Alerts;
-use bailiwick_alerting::notify::kept_for;
+use bailiwick_alertmanager::notify::kept_for;
 use bailiwick_domain::Ts;
 use bailiwick_store::{
     StoreError,
@@ -13,8 +13,8 @@ use std::time::Duration;
 
 /// How long the row of an ended alert is kept when all its recipients have been notified, and when not (spec:
 /// alert-router#life).
-const KEEP_TOLD: Duration = Duration::from_secs(15 * 60);
-const KEEP_UNTOLD: Duration = Duration::from_secs(45 * 60);
+const KEEP_NOTIFIED: Duration = Duration::from_secs(15 * 60);
+const KEEP_UNNOTIFIED: Duration = Duration::from_secs(45 * 60);
 /// How long the failure of a recipient is kept, unless it fails again.
 const KEEP_FAILURES: Duration = Duration::from_secs(30 * 86_400);
 /// Rows removed by one transaction.
@@ -53,19 +53,20 @@ pub async fn purge_ended(service: &Alerts) -> Result<u64, StoreError> {
     let now = service.platform.now();
     // An alert that ended in an outage may be refreshed right after it, and its recipients are still to be notified.
     let up_since = service
-        .alerting()
+        .state
         .outage
         .ended_at()
         .map_or(service.platform.started_at, |at| at.max(service.platform.started_at));
-    let before = |kept| if now >= up_since.plus(kept) { now.minus(kept) } else { Ts(i64::MIN) };
-    let (told, untold) = (before(KEEP_TOLD), before(KEEP_UNTOLD));
+    let before =
+        |retention| if now >= up_since.plus(retention) { now.minus(retention) } else { Ts(i64::MIN) };
+    let (notified_before, unnotified_before) = (before(KEEP_NOTIFIED), before(KEEP_UNNOTIFIED));
     let settings = &service.settings.alerting;
     let silences_before = now.minus(settings.silence_retention);
     let notices_before = now.minus(kept_for(settings.timing.repeat_interval));
     let mut removed = 0;
     loop {
         let mut tx = service.platform.db.begin_relaxed().await?;
-        let n = router::purge_alerts(&mut tx, told, untold, ROWS).await?
+        let n = router::purge_alerts(&mut tx, notified_before, unnotified_before, ROWS).await?
             + router::purge_silences(&mut tx, silences_before, ROWS).await?;
         let traces = notification_log::purge(&mut tx, notices_before, ROWS).await?
             + notification_log::purge_failures(&mut tx, now.minus(KEEP_FAILURES)).await?

@@ -2,11 +2,11 @@
 //! alert could be refreshed, whether the processes, their machine or the database had stopped (spec:
 //! alert-router#life).
 //!
-//! Code that treats alerts as over because of the time calls [`sign_if_due`] first. So a process that comes back knows of the
-//! outage before it answers or writes anything, and a process that cannot give a sign waits.
+//! Code that treats alerts as over because of the time calls [`sign_if_due`] first. So a process that comes back knows
+//! of the outage before it answers or writes anything, and a process that cannot give a sign waits.
 
 use crate::Alerts;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Nanos,
     router::{Outage, REFRESH_AFTER_OUTAGE},
 };
@@ -34,7 +34,7 @@ struct OutageState {
 impl KnownOutage {
     /// None as long as there has been none.
     pub(super) fn get(&self) -> Option<Outage> {
-        self.known().outage
+        self.state().outage
     }
 
     /// When that was over.
@@ -42,18 +42,18 @@ impl KnownOutage {
         self.get().map(|outage| outage.ended_at().to_ts())
     }
 
-    fn known(&self) -> OutageState {
+    fn state(&self) -> OutageState {
         *self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, known: OutageState) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = known;
+    fn set(&self, state: OutageState) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = state;
     }
 }
 
 /// Gives a sign of life unless the last one is recent, and learns of an outage that has just ended.
 pub(super) async fn sign_if_due(service: &Alerts) -> Result<(), StoreError> {
-    let signed_at = service.alerting().outage.known().signed_at;
+    let signed_at = service.state.outage.state().signed_at;
     let now = service.platform.now();
     // If the clock was set back, the last sign does not count.
     let is_recent = signed_at.is_some_and(|at| at <= now && now.since(at) < INTERVAL);
@@ -66,10 +66,10 @@ async fn sign(service: &Alerts) -> Result<(), StoreError> {
         rows::note_alive(&service.platform.db, &*service.platform.clock, short, REFRESH_AFTER_OUTAGE).await?;
     let ends = outage.map(|o| (Nanos::from_ts(o.down_since), Nanos::from_ts(o.up_since)));
     let outage = ends.and_then(|(down, up)| Outage::new(down, up));
-    let alerting = service.alerting();
-    if let Some(new) = outage.filter(|new| alerting.outage.get() != Some(*new)) {
+    let state = &service.state;
+    if let Some(new) = outage.filter(|new| state.outage.get() != Some(*new)) {
         tracing::warn!(outage = %new, "alerts could not be received for a while; those that ended meanwhile get five more minutes");
     }
-    alerting.outage.set(OutageState { outage, signed_at: Some(at) });
+    state.outage.set(OutageState { outage, signed_at: Some(at) });
     Ok(())
 }

@@ -4,7 +4,7 @@
 
 use super::{Fault, active_alert_limit};
 use crate::Alerts;
-use bailiwick_alerting::{Fingerprint, Nanos, PostedAlert, alert::write_started_alerts};
+use bailiwick_alertmanager::{Fingerprint, Nanos, PostedAlert, alert::write_started_alerts};
 use bailiwick_domain::{OrgId, metrics::Counter};
 use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
 use bailiwick_platform::backoff::Backoff;
@@ -51,7 +51,7 @@ struct PushQueueState {
 }
 
 impl QueuedTenants {
-    fn known(&self) -> RwLockReadGuard<'_, PushQueueState> {
+    fn state(&self) -> RwLockReadGuard<'_, PushQueueState> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -60,44 +60,44 @@ impl QueuedTenants {
     }
 
     fn has(&self, tenant: OrgId) -> bool {
-        self.known().tenants.contains_key(&tenant)
+        self.state().tenants.contains_key(&tenant)
     }
 
     fn add(&self, tenant: OrgId) {
-        let mut known = self.change();
-        let reads = known.reads;
-        known.tenants.insert(tenant, reads);
+        let mut state = self.change();
+        let reads = state.reads;
+        state.tenants.insert(tenant, reads);
     }
 
     /// The number of a read that begins now.
     fn begin(&self) -> u64 {
-        let mut known = self.change();
-        known.reads += 1;
-        known.reads
+        let mut state = self.change();
+        state.reads += 1;
+        state.reads
     }
 
     /// Sets the tenants this read found, and keeps those added since it began.
     fn set(&self, tenants: &[OrgId], read: u64) {
-        let mut known = self.change();
-        known.tenants.retain(|_, added| *added >= read);
+        let mut state = self.change();
+        state.tenants.retain(|_, added| *added >= read);
         for tenant in tenants {
-            known.tenants.entry(*tenant).or_insert(0);
+            state.tenants.entry(*tenant).or_insert(0);
         }
-        let PushQueueState { tenants, fewer, .. } = &mut *known;
+        let PushQueueState { tenants, fewer, .. } = &mut *state;
         fewer.retain(|tenant, _| tenants.contains_key(tenant));
     }
 
     /// How many alerts the next request of this tenant has.
     fn at_once(&self, tenant: OrgId) -> usize {
-        self.known().fewer.get(&tenant).copied().unwrap_or(ALERTS)
+        self.state().fewer.get(&tenant).copied().unwrap_or(ALERTS)
     }
 
     fn set_at_once(&self, tenant: OrgId, alerts: usize) {
-        let mut known = self.change();
+        let mut state = self.change();
         if alerts < ALERTS {
-            known.fewer.insert(tenant, alerts.max(1));
+            state.fewer.insert(tenant, alerts.max(1));
         } else {
-            known.fewer.remove(&tenant);
+            state.fewer.remove(&tenant);
         }
     }
 }
@@ -117,7 +117,7 @@ pub(super) async fn split_waiting(
     tenant: OrgId,
     alerts: Vec<PostedAlert>,
 ) -> Result<(Vec<PostedAlert>, Vec<PostedAlert>), Fault> {
-    if !service.alerting().waiting.has(tenant) {
+    if !service.state.queued_tenants.has(tenant) {
         return Ok((Vec::new(), alerts));
     }
     let fingerprints: Vec<String> = alerts.iter().map(|a| a.fingerprint().to_string()).collect();
@@ -143,7 +143,7 @@ pub(super) async fn enqueue(
     mut alerts: Vec<PostedAlert>,
     share: Option<&str>,
 ) -> Result<QueueOutcome, Fault> {
-    let waiting = &service.alerting().waiting;
+    let waiting = &service.state.queued_tenants;
     waiting.add(tenant);
     let mut tx = service.platform.db.begin().await?;
     let left_out = match share {
@@ -166,8 +166,8 @@ pub(super) async fn enqueue(
         rows.insert(fingerprint, new);
     }
     let rows: Vec<NewQueued> = rows.into_values().collect();
-    let at = now.to_ts();
-    alert_queue::put(&mut tx, tenant, &rows, at, at.plus(FIRST)).await?;
+    let now_ts = now.to_ts();
+    alert_queue::put(&mut tx, tenant, &rows, now_ts, now_ts.plus(FIRST)).await?;
     tx.commit().await?;
     // A read of the queue that began before the commit has not seen this tenant.
     waiting.add(tenant);
@@ -230,8 +230,8 @@ pub(super) async fn withdraw(service: &Alerts, tenant: OrgId, system_key: &str) 
 
 /// Delivers due alerts and returns how many were leased.
 pub(super) async fn deliver(service: &Alerts) -> Result<usize, StoreError> {
-    let Some(client) = service.alerting().router.remote() else { return Ok(0) };
-    let waiting = &service.alerting().waiting;
+    let Some(client) = service.state.router.remote() else { return Ok(0) };
+    let waiting = &service.state.queued_tenants;
     let read = waiting.begin();
     let tenants = alert_queue::tenants(&service.platform.db).await?;
     waiting.set(&tenants, read);
@@ -244,7 +244,7 @@ pub(super) async fn deliver(service: &Alerts) -> Result<usize, StoreError> {
             .await?;
     tx.commit().await?;
     if expired > 0 {
-        service.alerting().dropped.expired.add(expired);
+        service.state.dropped.expired.add(expired);
         tracing::warn!(alerts = expired, "queued alerts were dropped: too old to be delivered");
     }
     let now = service.platform.now();
@@ -270,7 +270,7 @@ fn lease(service: &Alerts) -> Duration {
 /// Delivers a tenant's due alerts, each part right after it was leased, for about the time of one slow request to the
 /// router.
 async fn deliver_to(service: &Alerts, client: &RouterClient, tenant: OrgId) -> Result<usize, StoreError> {
-    let (waiting, time) = (&service.alerting().waiting, service.settings.alerting.limits.write_timeout);
+    let (waiting, time) = (&service.state.queued_tenants, service.settings.alerting.limits.write_timeout);
     let (began, mut requests, mut leased) = (Instant::now(), REQUESTS, 0);
     while requests > 0 && began.elapsed() < time {
         let (now, limit) = (service.platform.now(), waiting.at_once(tenant));
@@ -344,7 +344,7 @@ async fn send(
         }
     }
     if let Some((_, reject)) = refused.first() {
-        service.alerting().dropped.refused.add(refused.len() as u64);
+        service.state.dropped.refused.add(refused.len() as u64);
         let named: Vec<&str> =
             refused.iter().take(NAMED).map(|(alert, _)| alert.fingerprint.as_str()).collect();
         tracing::warn!(

@@ -10,7 +10,7 @@ use super::{
     push_queue::{self, QueueOutcome},
 };
 use crate::Alerts;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     AlertState, AlertsQuery, ListedAlert, ListedSilence, Nanos, PostedAlert, PostedSilence, Reject,
     SilenceState, SilencesQuery,
     active_silence::{Expressions, active_silences},
@@ -86,7 +86,7 @@ pub(super) async fn hand_over(
         Some(_) => client.push_alerts(to.caller, body).await,
         None => client.put_alerts(to.caller, body).await,
     };
-    let kept = match sent.map_err(Fault::from) {
+    let outcome = match sent.map_err(Fault::from) {
         Ok(()) => QueueOutcome { alerts: direct, is_cut: false },
         Err(Fault::UnknownTenant) => {
             lost(service, to.tenant).await;
@@ -94,21 +94,21 @@ pub(super) async fn hand_over(
         }
         Err(fault) => return Err(fault),
     };
-    taken.add(service, to, now, kept);
+    taken.add(service, to, now, outcome);
     Ok(taken)
 }
 
 impl Taken {
-    fn add(&mut self, service: &Alerts, to: Addressed<'_>, now: Nanos, kept: QueueOutcome) {
+    fn add(&mut self, service: &Alerts, to: Addressed<'_>, now: Nanos, outcome: QueueOutcome) {
         let origin = if to.system_key.is_some() { Origin::System } else { Origin::Service };
         // Every alert names its system, whichever sender posts it.
         let whose = |alert| (PostedAlert::system_key(alert), alert);
-        deferred::note(service, to.tenant, now, origin, kept.alerts.iter().map(whose));
-        self.is_cut |= kept.is_cut;
+        deferred::note(service, to.tenant, now, origin, outcome.alerts.iter().map(whose));
+        self.is_cut |= outcome.is_cut;
         if self.alerts.is_empty() {
-            self.alerts = kept.alerts;
+            self.alerts = outcome.alerts;
         } else {
-            self.alerts.extend(kept.alerts);
+            self.alerts.extend(outcome.alerts);
         }
     }
 }

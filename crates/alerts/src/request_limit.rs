@@ -19,8 +19,8 @@ pub struct RequestLimit {
 }
 
 impl RequestLimit {
-    /// `per_second` steady requests, `burst` at once and of those that end a silence `silence_ends`, `in_flight` in progress;
-    /// zero counts as one.
+    /// `per_second` steady requests, `burst` at once and of those that end a silence `silence_ends`, `in_flight` in
+    /// progress; zero counts as one.
     pub fn new(
         clock: Arc<dyn Clock>,
         per_second: u32,

@@ -1,7 +1,7 @@
 //! The alert router: every operation for systems, wherever alerts are.
 
 use super::{Alerts, Fault, Sender, ServiceAlert, embedded, remote, service_alerts};
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     AlertsQuery, ListedAlert, ListedSilence, Nanos, PostedAlert, PostedSilence, SilencesQuery,
 };
 use bailiwick_domain::OrgId;

@@ -5,7 +5,7 @@ use super::{
     remote::{Addressed, hand_over},
 };
 use crate::{Alerts, ServiceAlert};
-use bailiwick_alerting::Nanos;
+use bailiwick_alertmanager::Nanos;
 use bailiwick_domain::OrgId;
 use bailiwick_outbound::{RouterClient, router_client::Caller};
 
@@ -18,7 +18,7 @@ const ALERTS: usize = 1000;
 /// # Errors
 /// When none was accepted.
 pub async fn raise(service: &Alerts, tenant: OrgId, alerts: Vec<ServiceAlert>) -> Result<Vec<usize>, Fault> {
-    service.alerting().router_for_worker().raise(service, tenant, alerts).await
+    service.state.router_for_worker().raise(service, tenant, alerts).await
 }
 
 /// Posts them to a remote router.

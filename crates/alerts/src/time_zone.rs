@@ -1,6 +1,6 @@
 //! A time zone of the system's database as plain data.
 
-use bailiwick_alerting::texts::{Offset, Zone};
+use bailiwick_alertmanager::texts::{Offset, Zone};
 use jiff::{Timestamp, tz::TimeZone};
 
 /// Between 2020 and 2046, in seconds since 1970: alerts are neither older nor later.
@@ -24,7 +24,7 @@ pub fn zone_named(name: &str) -> Option<Zone> {
         if *offset == base {
             return;
         }
-        match others.iter_mut().find(|(known, _)| known == offset) {
+        match others.iter_mut().find(|(other, _)| other == offset) {
             Some((_, spans)) => spans.push(span),
             None => others.push((offset.clone(), vec![span])),
         }
@@ -47,10 +47,10 @@ mod tests {
     fn zones_are_written_out() {
         assert_eq!(zone_named("UTC"), Some(Zone::utc()));
         let rome = zone_named("Europe/Rome").unwrap();
-        let at = |text: &str| rome.at(text.parse::<Timestamp>().unwrap().as_second()).name.as_str();
+        let offset_name = |text: &str| rome.at(text.parse::<Timestamp>().unwrap().as_second()).name.as_str();
         assert_eq!(
             ["2026-03-29T00:59:59Z", "2026-03-29T01:00:00Z", "2026-10-25T00:59:59Z", "2026-10-25T01:00:00Z"]
-                .map(at),
+                .map(offset_name),
             ["CET", "CEST", "CEST", "CET"]
         );
         assert_eq!((rome.base.seconds, rome.others.len(), rome.others[0].0.seconds), (3600, 1, 7200));

@@ -5,7 +5,7 @@ use super::{
     service_alerts::raise,
 };
 use crate::Alerts;
-use bailiwick_alerting::{AlertsQuery, Identity, ListedSilence, Nanos, SilencesQuery};
+use bailiwick_alertmanager::{AlertsQuery, ListedSilence, Nanos, SenderLabels, SilencesQuery};
 use bailiwick_domain::{OrgId, SystemId};
 
 /// Resolves the system's alerts in the tenant and ends the silences that concern the whole system; returns how many
@@ -19,13 +19,13 @@ pub(crate) async fn leave(
     system: SystemId,
     system_key: &str,
 ) -> Result<u64, Fault> {
-    let router = service.alerting().router_for_worker();
+    let router = service.state.router_for_worker();
     let request_id = service.platform.fresh::<uuid::Uuid>().to_string();
-    let identity = Identity {
+    let identity = SenderLabels {
         system_key: system_key.to_owned(),
         system_id: system.to_string(),
         organization_id: tenant.to_string(),
-        ..Identity::default()
+        ..SenderLabels::default()
     };
     let who = Sender { identity, tenant, request_id: &request_id };
     // Queued alerts need not reach the tenant any more.

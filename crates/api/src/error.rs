@@ -10,11 +10,11 @@ use crate::{
 use axum::response::{IntoResponse, Response};
 use bailiwick_domain::{Error, FieldError};
 use bailiwick_identity::auth::is_fresh_sign_in_required;
-pub use bailiwick_web::whole_seconds;
+pub use bailiwick_web::{RETRY_AFTER, whole_seconds};
 use bailiwick_web::{retry_after, status_and_text};
 use http::{HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 /// The result of a handler.
 pub type Outcome<T> = Result<T, Failure>;
@@ -36,9 +36,6 @@ impl IntoResponse for Failure {
         response
     }
 }
-
-/// `Retry-After` of a fault or an overload.
-const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// Renders an error of a route.
 pub fn answer(error: &Error, route: &Route) -> Response {

@@ -83,7 +83,7 @@ pub(crate) fn record_response(app: &App, worker: &WorkerMetrics, place: usize, r
 /// Warns of people who come by another address than the public one, to which they are then sent to sign in.
 fn check_address(app: &App, headers: &HeaderMap, client: IpAddr) {
     let hint = &app.platform.request_hints.address;
-    if hint.is_told() {
+    if hint.is_logged() {
         return;
     }
     let Some((scheme, place)) = app.settings.public_url.split_once("://") else { return };
@@ -96,7 +96,7 @@ fn check_address(app: &App, headers: &HeaderMap, client: IpAddr) {
     let is_elsewhere = host.as_deref().is_some_and(|host| host != place && host != with_port(scheme, place));
     let is_other_scheme =
         text("x-forwarded-proto").is_some_and(|given| given != scheme && given.starts_with("http"));
-    if (is_elsewhere || is_other_scheme) && hint.tell() {
+    if (is_elsewhere || is_other_scheme) && hint.should_log() {
         let public_url = app.settings.public_url.as_str();
         tracing::warn!(
             host,
@@ -171,7 +171,7 @@ fn client_ip(app: &App, request: &Request) -> IpAddr {
     let is_trusted = |ip: IpAddr| trusted.iter().any(|network| network.contains(ip));
     if !is_trusted(peer) {
         let hint = &app.platform.request_hints.forwarded;
-        if !hint.is_told() && request.headers().contains_key("x-forwarded-for") && hint.tell() {
+        if !hint.is_logged() && request.headers().contains_key("x-forwarded-for") && hint.should_log() {
             tracing::warn!(
                 %peer,
                 "a request has X-Forwarded-For, but its sender is not in http.trusted_proxies: the header counts for nothing, and \

@@ -63,7 +63,8 @@ pub fn router(app: &App, pages: Pages) -> Router {
             all.nest(base, api.clone().merge(reference.clone()))
         };
     }
-    // Answers are made for each request, so they are packed faster than by default; the heaviest page stays below 15 kB.
+    // Answers are made for each request, so they are packed faster than by default; the heaviest page stays below
+    // 15 kB.
     let compression = CompressionLayer::new().gzip(true).quality(CompressionLevel::Precise(4));
     let all = all
         .fallback(async || error::no_route())
@@ -92,7 +93,7 @@ fn management(app: &App, meters: &WorkerMetrics) -> Router<App> {
     for mut route in routes::table().into_iter().filter(|r| has_aliases || !r.credential.is_of_alias()) {
         if let Some(handler) = route.handler() {
             let path = route.path.clone();
-            route.place = meters.place(route.method.as_str(), &path).unwrap_or_default();
+            route.place = meters.index_of(route.method.as_str(), &path).unwrap_or_default();
             router = router.route(&path, guarded(app, route, handler));
         }
     }

@@ -88,7 +88,7 @@ pub(crate) fn place(worker: &WorkerMetrics, response: &mut Response) -> usize {
         Some(Matched::Web) => Some(WEB),
         Some(Matched::Provider(method, path)) => {
             let method = if method == Method::HEAD { "GET" } else { method.as_str() };
-            worker.place(method, path.as_str())
+            worker.index_of(method, path.as_str())
         }
         None => None,
     };
@@ -107,7 +107,7 @@ pub(crate) struct RouteSeries(HashMap<String, usize>);
 impl RouteSeries {
     /// Of these rows.
     pub(crate) fn of<'r>(rows: impl Iterator<Item = &'r Route>, worker: &WorkerMetrics) -> RouteSeries {
-        let place = |row: &Route| worker.place(row.method.as_str(), &row.path).unwrap_or(OTHER);
+        let place = |row: &Route| worker.index_of(row.method.as_str(), &row.path).unwrap_or(OTHER);
         RouteSeries(rows.map(|row| (row.operation.clone(), place(row))).collect())
     }
 

@@ -1,7 +1,7 @@
 //! The background work of a process: workers on queues, and tasks at regular times.
 
 use crate::{App, retention};
-use bailiwick_alerts::{self as alerting, config, liveness_monitor, manage, transfer_cleanup};
+use bailiwick_alerts::{self as alerts, config, liveness_monitor, manage, transfer_cleanup};
 use bailiwick_directory::{imports, objects};
 use bailiwick_events::{self as events, mail};
 use bailiwick_fleet::inventory;
@@ -19,7 +19,7 @@ use std::time::Duration;
 pub const LONGEST_WAITS: LongestDelays = LongestDelays {
     jobs: jobs::RETRY.longest(),
     inventory: inventory::LONGEST_DELAY,
-    held_alerts: alerting::LONGEST_HELD,
+    held_alerts: alerts::LONGEST_HELD,
     configurations: config::LONGEST_WAIT,
     logto: jobs::RETRY.longest(),
     subscriptions: events::deliver::LONGEST_ASKED,
@@ -52,33 +52,33 @@ pub const TASKS: &[Task<App>] = &[
         run: |app| Box::pin(clock_skew::set_back(&app.platform, LONGEST_WAITS)),
     },
     Task {
-        name: alerting::HISTORY_EXPIRY,
+        name: alerts::HISTORY_EXPIRY,
         by: Processes::One,
         interval: |_| Some(MINUTE),
-        run: |app| Box::pin(async { Ok(alerting::sweep_history(&app.alerts).await?.unwrap_or(0)) }),
+        run: |app| Box::pin(async { Ok(alerts::sweep_history(&app.alerts).await?.unwrap_or(0)) }),
     },
     Task {
         name: "signs of life",
         by: Processes::Each,
-        interval: |app| app.alerts.alerting().is_embedded().then_some(alerting::SIGN_INTERVAL),
-        run: |app| Box::pin(async { Ok(alerting::note_alive(&app.alerts).await.map(|()| 1)?) }),
+        interval: |app| app.alerts.state.is_embedded().then_some(alerts::SIGN_INTERVAL),
+        run: |app| Box::pin(async { Ok(alerts::note_alive(&app.alerts).await.map(|()| 1)?) }),
     },
     Task {
         name: "ended alerts",
         by: Processes::Each,
-        interval: |app| app.alerts.alerting().is_embedded().then_some(MINUTE),
-        run: |app| Box::pin(async { Ok(alerting::purge_ended(&app.alerts).await?) }),
+        interval: |app| app.alerts.state.is_embedded().then_some(MINUTE),
+        run: |app| Box::pin(async { Ok(alerts::purge_ended(&app.alerts).await?) }),
     },
     Task {
         name: "held pushes",
         by: Processes::Each,
-        interval: |app| (!app.alerts.alerting().is_embedded()).then_some(SECOND),
-        run: |app| Box::pin(async { Ok(alerting::deliver_queued(&app.alerts).await? as u64) }),
+        interval: |app| (!app.alerts.state.is_embedded()).then_some(SECOND),
+        run: |app| Box::pin(async { Ok(alerts::deliver_queued(&app.alerts).await? as u64) }),
     },
     Task {
         name: manage::TOTALS,
         by: Processes::One,
-        interval: |app| (!app.alerts.alerting().is_embedded()).then_some(MINUTE),
+        interval: |app| (!app.alerts.state.is_embedded()).then_some(MINUTE),
         run: |app| Box::pin(async { Ok(manage::refresh_totals(&app.alerts).await?.unwrap_or(0)) }),
     },
     Task {
@@ -132,7 +132,7 @@ impl App {
         logto_sync::start(&self.identity);
         objects::start_worker(&self.directory);
         transfer_cleanup::start_worker(&self.alerts);
-        alerting::start_workers(&self.alerts);
+        alerts::start_workers(&self.alerts);
         tasks::start(self, TASKS);
     }
 }

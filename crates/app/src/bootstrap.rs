@@ -63,8 +63,8 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
         password: password.clone().map(Secret::new),
     };
     let checked = new.check("owner.")?;
-    let kept = new.password(app).await?;
-    match create_all(app, &checked, kept).await {
+    let new_password = new.password(app).await?;
+    match create_all(app, &checked, new_password).await {
         Ok(()) => Ok(FirstStart::Created {
             email: checked.email.as_str().to_owned(),
             generated_password: password.filter(|_| is_generated).map(Secret::new),
@@ -184,8 +184,8 @@ async fn insert_owner_user(
         NewPassword::Here(hash) => (hash, None),
         NewPassword::There(password) => (None, Some(password)),
     };
-    let place = organizations::node(&mut *tx, owner).await?;
-    let home = UserHome { given: owner.to_string(), place };
+    let node = organizations::node(&mut *tx, owner).await?;
+    let home = UserHome { requested_id: owner.to_string(), node };
     let granted = decide(&Caller::Worker, Action::Create, &home).granted()?;
     let mut new = NewUser {
         id: app.platform.fresh(),
@@ -272,8 +272,8 @@ pub async fn issue_operator_token(app: &App, email: &str) -> Result<String> {
     Ok(auth::issue_operator_token(&app.identity, user.id).await?.token)
 }
 
-/// Sets a user's password where it is kept, for an operator (`bailiwick user set-password`). It needs no replacement, and the
-/// user's sessions end.
+/// Sets a user's password where it is kept, for an operator (`bailiwick user set-password`). It needs no replacement,
+/// and the user's sessions end.
 ///
 /// # Errors
 /// `user not found`; 400 where people sign in elsewhere; the password breaks a rule (`password`).
@@ -282,11 +282,11 @@ pub async fn set_password(app: &App, user: UserId, password: &str) -> Result<()>
     let mut fields = Fields::new();
     fields.check_secret("password", validate::password(password));
     fields.finish()?;
-    let place = match &app.identity.logto {
+    let store_of_password = match &app.identity.logto {
         Some(logto) => PasswordLocation::AtTenant(there::account(&app.identity, logto, user).await?),
         None => PasswordLocation::Local(String::new()),
     };
-    let prepared = passwords::prepare(&app.identity, password, &place).await?;
+    let prepared = passwords::prepare(&app.identity, password, &store_of_password).await?;
     let now = app.platform.now();
     let mut tx = app.platform.db.begin().await?;
     if !passwords::set_password(&mut tx, now, user, prepared.hash.as_deref(), Origin::Chosen, None).await? {

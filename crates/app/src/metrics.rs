@@ -5,7 +5,7 @@
 //! words, never an id, a tenant or a text from a client.
 
 use crate::App;
-use bailiwick_alerts::{self as alerting, notify};
+use bailiwick_alerts::{self as alerts, notify};
 use bailiwick_domain::{
     Ts,
     metrics::{MetricKind, Page},
@@ -39,14 +39,14 @@ pub async fn page(app: &App, build: &[(&str, &str)]) -> String {
     notifications(app, &mut page);
     deliveries(app, &mut page);
     tasks(app, &mut page);
-    let seen = work(&app.platform).await;
-    let up = u8::from(seen.is_some());
+    let counts = work(&app.platform).await;
+    let up = u8::from(counts.is_some());
     page.single("bailiwick_database_up", MetricKind::Gauge, "Whether the database answered last time.", up);
     let is_writable = u8::from(write_check::was_writable(&app.platform).await);
     let help = "Whether the last check could write to the database.";
     page.single("bailiwick_database_writable", MetricKind::Gauge, help, is_writable);
-    if let Some(seen) = seen {
-        waiting(app, &seen, &mut page);
+    if let Some(counts) = counts {
+        waiting(app, &counts, &mut page);
     }
     page.finish()
 }
@@ -71,7 +71,7 @@ fn requests(app: &App, page: &mut Page) {
 }
 
 fn rejections(app: &App, page: &mut Page) {
-    let throttle = &app.alerts.alerting().throttle;
+    let throttle = &app.alerts.state.throttle;
     let help = "Requests refused because there were too many, by the limit they met.";
     let mut family = page.family("bailiwick_http_rejected_total", MetricKind::Counter, help);
     for (class, count) in [
@@ -83,7 +83,7 @@ fn rejections(app: &App, page: &mut Page) {
         ("password", app.identity.passwords.refused()),
         ("reachability", app.fleet.reachability_checks.refused()),
         ("system_auth", app.identity.refused_credentials()),
-        ("test_message", app.alerts.alerting().test_messages.refused()),
+        ("test_message", app.alerts.state.test_messages.refused()),
         ("token", app.identity.token_requests.refused()),
     ] {
         family.value(&[("limit", class)], count);
@@ -126,7 +126,7 @@ fn connections(connections: &Connections, page: &mut Page) {
 }
 
 fn routers(app: &App, page: &mut Page) {
-    let health = app.alerts.alerting().router_health();
+    let health = app.alerts.state.router_health();
     let help = "State of the circuit breaker before a remote alert router; 1 for the present one.";
     let mut family = page.family("bailiwick_alert_router_breaker", MetricKind::Gauge, help);
     for (client, health) in &health {
@@ -159,7 +159,7 @@ fn routers(app: &App, page: &mut Page) {
     }
     let help = "Alerts held for tenants a remote router does not run yet that were dropped, by reason.";
     let mut family = page.family("bailiwick_held_alerts_dropped_total", MetricKind::Counter, help);
-    for (reason, count) in app.alerts.alerting().dropped() {
+    for (reason, count) in app.alerts.state.dropped() {
         family.value(&[("reason", reason)], count);
     }
 }
@@ -270,7 +270,7 @@ fn waiting(app: &App, work: &Work, page: &mut Page) {
     let help = "Inventories that could not be worked on.";
     page.single("bailiwick_inventory_quarantined", MetricKind::Gauge, help, work.quarantined);
     others(work, page);
-    if app.alerts.alerting().is_embedded() {
+    if app.alerts.state.is_embedded() {
         alerts(work, page);
     }
     let help = "Events of the alert history that wait in memory to be written.";
@@ -278,7 +278,7 @@ fn waiting(app: &App, work: &Work, page: &mut Page) {
         "bailiwick_alert_history_pending",
         MetricKind::Gauge,
         help,
-        alerting::history_waiting(&app.alerts),
+        alerts::history_waiting(&app.alerts),
     );
 }
 

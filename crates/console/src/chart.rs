@@ -91,7 +91,7 @@ impl Bar {
         Bar { label, number, length: String::new(), colour: "", href: None }
     }
 
-    /// The same in the colour of a severity.
+    /// The bar in the colour of a severity.
     pub(crate) fn coloured(mut self, severity: &'static str) -> Bar {
         self.colour = severity;
         self
@@ -157,12 +157,12 @@ fn drawn(bar: &StackedBar, most: u64) -> DrawnBar {
     let parts = own.chain((rest > 0).then_some((None, rest)));
     let mut before = 0;
     let piece = |((label, number), opacity): ((Option<String>, u64), &&'static str)| {
-        let at = |n: u64| n as f64 * WIDTH / most as f64;
+        let x_of = |n: u64| n as f64 * WIDTH / most as f64;
         let piece = Piece {
             label,
             number,
-            x: format!("{:.3}", at(before)),
-            width: format!("{:.3}", at(number)),
+            x: format!("{:.3}", x_of(before)),
+            width: format!("{:.3}", x_of(number)),
             opacity,
         };
         before += number;

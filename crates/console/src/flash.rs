@@ -1,5 +1,5 @@
-//! The note at the top of the page after a form, such as "Saved.". A sealed cookie carries it to that page, which shows it
-//! once: not in the address, where reloads, the way back and shared links would repeat it.
+//! The note at the top of the page after a form, such as "Saved.". A sealed cookie carries it to that page, which shows
+//! it once: not in the address, where reloads, the way back and shared links would repeat it.
 
 use crate::texts;
 use bailiwick_app::App;
@@ -24,8 +24,8 @@ pub(crate) struct Done {
 impl Done {
     /// The value of the cookie.
     pub(crate) fn sealed(&self, app: &App) -> bailiwick_domain::Result<String> {
-        let said = format!("{}\n{}", self.word, self.address);
-        app.platform.keys.seal_for_address(SEAL, said.as_bytes(), &*app.platform.entropy)
+        let plain = format!("{}\n{}", self.word, self.address);
+        app.platform.keys.seal_for_address(SEAL, plain.as_bytes(), &*app.platform.entropy)
     }
 }
 
@@ -40,9 +40,9 @@ pub(crate) fn word_for(
     if *method != Method::GET {
         return None;
     }
-    let said = String::from_utf8(app.platform.keys.open_from_address(SEAL, &sealed?).ok()?).ok()?;
-    let (word, address) = said.split_once('\n')?;
-    let asked = uri.path_and_query()?.as_str();
-    let is_here = address.split('#').next() == Some(asked);
+    let plain = String::from_utf8(app.platform.keys.open_from_address(SEAL, &sealed?).ok()?).ok()?;
+    let (word, address) = plain.split_once('\n')?;
+    let requested = uri.path_and_query()?.as_str();
+    let is_here = address.split('#').next() == Some(requested);
     (is_here && texts::find(language, &format!("done_{word}")).is_some()).then(|| word.to_owned())
 }

@@ -39,8 +39,8 @@ impl Form {
         Form(form_urlencoded::parse(body).into_owned().collect())
     }
 
-    /// The fields as JSON, from which the record of an impersonation hides secrets by their names: `a.0.b` as members of
-    /// members, free data below its own keys. None for a name that no form has, which may be anything.
+    /// The fields as JSON, from which the record of an impersonation hides secrets by their names: `a.0.b` as members
+    /// of members, free data below its own keys. None for a name that no form has, which may be anything.
     pub(crate) fn to_json(&self) -> Option<Value> {
         let mut all = Map::new();
         for (name, value) in self.0.iter().filter(|(name, _)| !FREE_DATA.contains(&&**name)) {
@@ -49,12 +49,12 @@ impl Form {
                 return None;
             }
             let mut parts = name.splitn(3, '.');
-            let mut at = all.entry(parts.next()?);
+            let mut entry = all.entry(parts.next()?);
             for part in parts {
-                let inner = at.or_insert_with(|| Value::Object(Map::new()));
-                at = inner.as_object_mut()?.entry(part);
+                let inner = entry.or_insert_with(|| Value::Object(Map::new()));
+                entry = inner.as_object_mut()?.entry(part);
             }
-            match at.or_insert(Value::Null) {
+            match entry.or_insert(Value::Null) {
                 Value::Object(_) => return None,
                 Value::Array(values) => values.push(json!(value)),
                 slot if slot.is_null() => *slot = json!(value),
@@ -88,8 +88,8 @@ impl Form {
             .collect()
     }
 
-    /// The context of a change that counts only while the entity is in the state that the form was made from: its hidden
-    /// field `seen` stands for `If-Match`. Without the field there is no condition.
+    /// The context of a change that counts only while the entity is in the state that the form was made from: its
+    /// hidden field `seen` stands for `If-Match`. Without the field there is no condition.
     pub(crate) fn conditional(&self, context: &RequestContext) -> RequestContext {
         if self.has("seen") { conditional_on(context, &self.text("seen")) } else { context.clone() }
     }
@@ -126,14 +126,14 @@ pub(crate) fn data_of(rows: &[(String, String)]) -> Map<String, Value> {
 }
 
 /// The state of an entity, for the hidden field `seen` of its form.
-pub(crate) fn seen(platform: &Platform, entity: &impl Editable) -> bailiwick_domain::Result<String> {
+pub(crate) fn etag(platform: &Platform, entity: &impl Editable) -> bailiwick_domain::Result<String> {
     Ok(Version::of(platform, entity)?.tag(platform, b""))
 }
 
 /// The context of a change that counts only while the entity is in this state.
-pub(crate) fn conditional_on(context: &RequestContext, seen: &str) -> RequestContext {
+pub(crate) fn conditional_on(context: &RequestContext, etag: &str) -> RequestContext {
     let mut context = context.clone();
-    context.conditions.if_match = Condition::read(std::iter::once(seen.as_bytes()));
+    context.conditions.if_match = Condition::read(std::iter::once(etag.as_bytes()));
     context
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn problems(language: Language, error: &Error) -> Option<Value> {
     problems_by(language, error, |key| key.split('.').next().unwrap_or(key))
 }
 
-/// The same with a name of the field for each key of the error.
+/// What is wrong with the fields of a form; `name` maps each key of the error to a field.
 pub(crate) fn problems_by(
     language: Language,
     error: &Error,

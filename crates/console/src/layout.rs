@@ -82,12 +82,13 @@ impl Layout {
     /// Of a request before the sign-in.
     pub(crate) fn of(app: &App, headers: &HeaderMap, uri: &Uri) -> Layout {
         let is_https = app.settings.public_url.starts_with("https://");
-        let kept = |name| cookie(headers, name, is_https).unwrap_or_default();
-        let theme = kept(THEME);
+        let stored = |name| cookie(headers, name, is_https).unwrap_or_default();
+        let theme = stored(THEME);
         Layout {
-            language: Language::parse(&kept(LANGUAGE)).unwrap_or_else(|| bailiwick_web::language_of(headers)),
+            language: Language::parse(&stored(LANGUAGE))
+                .unwrap_or_else(|| bailiwick_web::language_of(headers)),
             now: app.platform.now(),
-            theme: THEMES.into_iter().find(|known| *known == theme).unwrap_or_default(),
+            theme: THEMES.into_iter().find(|word| *word == theme).unwrap_or_default(),
             style: assets::style(),
             script: assets::script(),
             guide: guide(app),

@@ -23,8 +23,8 @@ pub(crate) fn webhook(id: impl Display) -> String {
     format!("/console/timeline/webhooks/{id}")
 }
 
-/// The page of an object, by its kind in events and in the audit record; none where it has no page or the person may not
-/// read such objects.
+/// The page of an object, by its kind in events and in the audit record; none where it has no page or the person may
+/// not read such objects.
 pub(crate) fn of_kind(caller: &Caller, kind: &str, id: &str) -> Option<String> {
     let (permission, address) = match kind {
         "system" => (Permission::ReadSystems, system(id)),

@@ -37,7 +37,7 @@ const ENTRY: &str = "bailiwick-console-entry";
 const NOTE: &str = "bailiwick-console-note";
 /// Longest time for a page.
 const PAGE_TIME: Duration = Duration::from_secs(30);
-/// The same for a form: longer than the longest operation that one stands for, the move of a system.
+/// Longest time for a form: longer than the longest operation that one stands for, the move of a system.
 const FORM_PAGE_TIME: Duration = Duration::from_secs(320);
 /// Forms that work in an impersonation that is over too: those that lead out of it.
 const WAYS_OUT: [&str; 2] = ["/console/acting/back", "/console/sign-out"];
@@ -69,7 +69,7 @@ impl Session {
         }
     }
 
-    /// The same where one of several permissions is enough.
+    /// Requires one of several permissions.
     ///
     /// # Errors
     /// 403 `insufficient permissions`.
@@ -224,7 +224,10 @@ async fn serve(app: &App, session: &Session, request: Request, next: Next) -> Re
     let time = if request.method() == Method::POST { FORM_PAGE_TIME } else { PAGE_TIME };
     let only_reads = request.method() == Method::GET;
     let before = match only_reads {
-        true => kept(request.uri().path_and_query().map_or("", |asked| asked.as_str())).to_owned(),
+        true => {
+            let path = request.uri().path_and_query().map_or("", |path| path.as_str());
+            page_after_sign_in(path).to_owned()
+        }
         false => page_before(request.headers()),
     };
     let made = next.run(request);
@@ -252,8 +255,8 @@ fn sign_in_again(layout: &Layout, before: &str) -> Response {
         .append_pair("fresh", "1")
         .append_pair("page", before)
         .finish();
-    let said = json!({"kind": "fresh", "sign_in": format!("/console/sign-in?{query}")});
-    page::render(layout, StatusCode::UNAUTHORIZED, "session/message.html", said)
+    let context = json!({"kind": "fresh", "sign_in": format!("/console/sign-in?{query}")});
+    page::render(layout, StatusCode::UNAUTHORIZED, "session/message.html", context)
 }
 
 /// The page that a form was sent from, if it is one of ours.
@@ -264,22 +267,22 @@ pub(crate) fn page_before(headers: &HeaderMap) -> String {
         Some(query) => format!("{}?{query}", url.path()),
         None => url.path().to_owned(),
     });
-    kept(path.as_deref().unwrap_or_default()).to_owned()
+    page_after_sign_in(path.as_deref().unwrap_or_default()).to_owned()
 }
 
 /// To the provider; a page that was asked for is kept.
 fn to_sign_in(method: &Method, uri: &Uri) -> Response {
     let is_page = matches!(*method, Method::GET | Method::HEAD);
-    let asked = uri.path_and_query().map_or("", |asked| asked.as_str());
-    if !is_page || kept(asked) == "/console/" {
+    let requested = uri.path_and_query().map_or("", |requested| requested.as_str());
+    if !is_page || page_after_sign_in(requested) == "/console/" {
         return page::see_other("/console/sign-in");
     }
-    let query = form_urlencoded::Serializer::new(String::new()).append_pair("page", asked).finish();
+    let query = form_urlencoded::Serializer::new(String::new()).append_pair("page", requested).finish();
     page::see_other(&format!("/console/sign-in?{query}"))
 }
 
 /// The page that a browser opens after the sign-in: the given one below `/console/`, else Home.
-pub(crate) fn kept(page: &str) -> &str {
+pub(crate) fn page_after_sign_in(page: &str) -> &str {
     const FIRST: &str = "/console/";
     let is_plain = page.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
     // Browsers take `%2e` for a dot.
@@ -329,12 +332,12 @@ pub(crate) fn set_preference(app: &App, headers: &mut HeaderMap, name: &str, val
 
 #[cfg(test)]
 mod tests {
-    use super::kept;
+    use super::page_after_sign_in;
 
     #[test]
     fn only_pages_of_the_console_are_kept() {
         for page in ["/console/", "/console/systems?search=a%20b&page=2", "/console/systems/x/changes"] {
-            assert_eq!(kept(page), page);
+            assert_eq!(page_after_sign_in(page), page);
         }
         for other in [
             "",
@@ -348,7 +351,7 @@ mod tests {
             "/console/\\evil.example",
             "/console/\r\nset-cookie: a=b",
         ] {
-            assert_eq!(kept(other), "/console/", "{other}");
+            assert_eq!(page_after_sign_in(other), "/console/", "{other}");
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Pages are made on threads that share their work. A thread of the HTTP front serves the connections of one core. A page would
-//! keep it busy for a millisecond or two: the heartbeats and alerts of that core would wait, and pages of several connections on
-//! one core would wait for each other while another core is idle. The front only packs the finished page.
+//! Pages are made on threads that share their work. A thread of the HTTP front serves the connections of one core. A
+//! page would keep it busy for a millisecond or two: the heartbeats and alerts of that core would wait, and pages of
+//! several connections on one core would wait for each other while another core is idle. The front only packs the
+//! finished page.
 
 use axum::{
     extract::{Request, State},

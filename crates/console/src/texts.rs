@@ -1,6 +1,6 @@
-//! All texts of the console, in English and Italian: one file for each area in `templates/texts/`, and `common.json` for
-//! what several areas say. To add a language: a key beside `en` and `it` there (a test compares them), and its code in
-//! [`Language`].
+//! All texts of the console, in English and Italian: one file for each area in `templates/texts/`, and `common.json`
+//! for what several areas say. To add a language: a key beside `en` and `it` there (a test compares them), and its code
+//! in [`Language`].
 
 use bailiwick_web::Language;
 use minijinja::value::Serde;
@@ -29,9 +29,9 @@ static TEXTS: LazyLock<Value> = LazyLock::new(|| {
     for file in FILES {
         let languages: Map<String, Value> = serde_json::from_str(file).unwrap_or_default();
         for (language, texts) in languages {
-            let known = all.entry(language).or_insert_with(|| Value::Object(Map::new()));
-            if let (Value::Object(known), Value::Object(texts)) = (known, texts) {
-                known.extend(texts);
+            let texts_of_language = all.entry(language).or_insert_with(|| Value::Object(Map::new()));
+            if let (Value::Object(texts_of_language), Value::Object(texts)) = (texts_of_language, texts) {
+                texts_of_language.extend(texts);
             }
         }
     }
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_same_places_are_filled() {
-        let places = |text: &str| {
+        let placeholders = |text: &str| {
             let mut found: Vec<String> =
                 text.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0.to_owned())).collect();
             found.sort();
@@ -120,7 +120,7 @@ mod tests {
         };
         for (key, text) in TEXTS["en"].as_object().unwrap() {
             let other = TEXTS["it"][key].as_str().unwrap();
-            assert_eq!(places(text.as_str().unwrap()), places(other), "{key}");
+            assert_eq!(placeholders(text.as_str().unwrap()), placeholders(other), "{key}");
         }
     }
 }

@@ -31,7 +31,7 @@ impl When {
         When { iso, exact, ago }
     }
 
-    /// The same for a moment that may not have been.
+    /// The time for a moment that may be missing.
     pub(crate) fn maybe(language: Language, now: Ts, at: Option<Ts>) -> Option<When> {
         at.map(|at| When::of(language, now, at))
     }
@@ -56,13 +56,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_told_in_their_largest_unit() {
-        let of = |seconds| rough(Language::English, Duration::from_secs(seconds));
-        assert_eq!(of(59), "0 min");
-        assert_eq!(of(61), "1 min");
-        assert_eq!(of(7_199), "1 h");
-        assert_eq!(of(86_400 * 29), "29 d");
-        assert_eq!(of(86_400 * 400), "1 y");
+    fn spans_are_shown_in_their_largest_unit() {
+        let shown = |seconds| rough(Language::English, Duration::from_secs(seconds));
+        assert_eq!(shown(59), "0 min");
+        assert_eq!(shown(61), "1 min");
+        assert_eq!(shown(7_199), "1 h");
+        assert_eq!(shown(86_400 * 29), "29 d");
+        assert_eq!(shown(86_400 * 400), "1 y");
         let now = Ts::from_secs(1_000_000);
         let when = |at| When::of(Language::English, now, Ts::from_secs(at)).ago;
         assert_eq!(when(1_000_000 - 30), "just now");

@@ -42,7 +42,7 @@ pub(crate) async fn page(
     let fields = fields(layout, &form, has_webhooks);
     let values = json!({
         "kind": "unsent",
-        "action": parts.uri.path_and_query().map_or("", |asked| asked.as_str()),
+        "action": parts.uri.path_and_query().map_or("", |path| path.as_str()),
         "sign_in": format!("/console/sign-in?{query}"),
         "has_fields": fields.iter().any(|field| field["is_shown"] == true),
         "fields": fields,

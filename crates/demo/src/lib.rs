@@ -3,8 +3,8 @@
 //! The same seed at the same time gives the same rows. Everything is written in one transaction, so a load that stops
 //! half-way leaves nothing behind; systems pass through memory in chunks, organizations are all kept (about 1 kB each).
 //!
-//! No user made here can sign in: none has a password. The credentials of a few systems are returned, and those of all are
-//! offered to the caller while they are made.
+//! No user made here can sign in: none has a password. The credentials of a few systems are returned, and those of all
+//! are offered to the caller while they are made.
 //!
 //! [`life`] gives the systems a past and lets them send on, [`remove`] takes everything out again.
 
@@ -42,9 +42,9 @@ const CHUNK: usize = 4_000;
 /// From this many systems on, the indexes of `systems` are made after the rows: this is faster, but blocks all readers.
 const REINDEX_FROM: u64 = 20_000;
 /// Most organizations: their VAT numbers are counted with six digits.
-const MAX_ORGANIZATIONS: u64 = 200_000;
+pub const MAX_ORGANIZATIONS: u32 = 200_000;
 /// Most systems.
-const MAX_SYSTEMS: u64 = 20_000_000;
+pub const MAX_SYSTEMS: u32 = 20_000_000;
 /// Of a hundred systems that are silent when they are made, so many stay it; the others send again once they are woken.
 const STAY_SILENT: u64 = 12;
 /// How many credentials are returned.
@@ -154,8 +154,8 @@ pub async fn fill(
     fill_and_list(service, plan, progress, &mut |_| Ok(())).await
 }
 
-/// [`fill`] that offers each credential to `list`, in the order of the systems, before the commit. Nothing is written when
-/// `list` refuses one.
+/// [`fill`] that offers each credential to `list`, in the order of the systems, before the commit. Nothing is written
+/// when `list` refuses one.
 ///
 /// # Errors
 /// Those of [`fill`], and those of `list`.
@@ -212,9 +212,9 @@ fn counted(kinds: BTreeMap<(OrgId, usize), (u64, u64)>) -> Vec<store::KindCount>
 }
 
 fn check(plan: &Plan) -> Result<()> {
-    let problem = if !(1..=MAX_ORGANIZATIONS).contains(&plan.organizations) {
+    let problem = if !(1..=u64::from(MAX_ORGANIZATIONS)).contains(&plan.organizations) {
         format!("organizations must be 1 to {MAX_ORGANIZATIONS}")
-    } else if plan.systems > MAX_SYSTEMS {
+    } else if plan.systems > u64::from(MAX_SYSTEMS) {
         format!("systems must be at most {MAX_SYSTEMS}")
     } else if plan.users.is_some_and(|n| n >= 1_000_000) {
         "users must be fewer than 1000000".to_owned()
@@ -271,8 +271,8 @@ fn make_users(
     let total = plan.users.unwrap_or(organizations * 3 / 2);
     (0..total)
         .map(|n| {
-            let at = if n < organizations { 1 + n } else { 1 + dice.below(organizations) };
-            people::user(tree, usize::try_from(at).unwrap_or(0), n, &roles, dice, now)
+            let node = if n < organizations { 1 + n } else { 1 + dice.below(organizations) };
+            people::user(tree, usize::try_from(node).unwrap_or(0), n, &roles, dice, now)
         })
         .collect()
 }
@@ -290,7 +290,7 @@ struct Load<'a> {
 }
 
 impl Load<'_> {
-    fn tell(&mut self, stage: Stage, done: usize, total: u64) {
+    fn report(&mut self, stage: Stage, done: usize, total: u64) {
         (self.progress)(Progress { stage, done: done as u64, total });
     }
 
@@ -299,13 +299,13 @@ impl Load<'_> {
         for first in (1..=total).step_by(CHUNK) {
             let last = (first + CHUNK - 1).min(total);
             let rows: Vec<PlacedOrganization> = (first..=last)
-                .map(|at| PlacedOrganization {
-                    organization: tree.organization(at, dice),
-                    path: tree.nodes[at].path,
+                .map(|node| PlacedOrganization {
+                    organization: tree.organization(node, dice),
+                    path: tree.nodes[node].path,
                 })
                 .collect();
             store::insert_organizations(&mut self.tx, &rows).await?;
-            self.tell(Stage::Organizations, last, total as u64);
+            self.report(Stage::Organizations, last, total as u64);
         }
         self.counts = tree.nodes.iter().map(|n| (n.path.id, (0, 0))).collect();
         Ok(())
@@ -317,7 +317,7 @@ impl Load<'_> {
             for row in rows.iter().filter(|r| !r.user.deleted.is_set()) {
                 self.counts.entry(row.path.id).or_default().1 += 1;
             }
-            self.tell(Stage::Users, i * CHUNK + rows.len(), users.len() as u64);
+            self.report(Stage::Users, i * CHUNK + rows.len(), users.len() as u64);
         }
         self.summary.users = users.len() as u64;
         Ok(())
@@ -363,14 +363,14 @@ impl Load<'_> {
                 if plan.applications {
                     self.applications(plan.seed, first, &rows).await?;
                 }
-                self.tell(Stage::Systems, usize::try_from(i + 1).unwrap_or(0), plan.systems);
+                self.report(Stage::Systems, usize::try_from(i + 1).unwrap_or(0), plan.systems);
                 rows.clear();
             }
         }
         self.summary.systems = plan.systems;
         for (i, index) in aside.iter().enumerate() {
             store::build_index(&mut self.tx, index).await?;
-            self.tell(Stage::Indexes, i + 1, aside.len() as u64);
+            self.report(Stage::Indexes, i + 1, aside.len() as u64);
         }
         Ok(())
     }
@@ -402,14 +402,14 @@ fn made(seed: u64, number: u64, row: &PlacedSystem) -> MadeSystem {
 }
 
 /// Of a system that is not suspended or deleted, whether by itself or through its organization.
-fn credential(tree: &Tree, at: usize, row: &PlacedSystem, secret: SystemSecret) -> Option<Credential> {
-    let (node, system) = (&tree.nodes[at], &row.system);
+fn credential(tree: &Tree, index: usize, row: &PlacedSystem, secret: SystemSecret) -> Option<Credential> {
+    let (node, system) = (&tree.nodes[index], &row.system);
     let marks = [node.suspended, node.deleted, system.suspended, system.deleted];
     (!marks.iter().any(Mark::is_set)).then(|| Credential {
         system: system.id,
         name: system.name.clone(),
         organization: system.organization.name.clone(),
-        line: tree.line(at),
+        line: tree.line(index),
         system_key: system.system_key.clone(),
         system_secret: secret,
         is_registered: system.registered_at.is_some(),

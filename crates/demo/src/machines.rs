@@ -90,13 +90,13 @@ impl<'a> Workshop<'a> {
         let created_at = self.time_of(i);
         let (first, second) =
             if i.is_multiple_of(3) { (&self.great, &self.others) } else { (&self.others, &self.great) };
-        let at =
+        let node =
             first.pick(self.dice, created_at).or_else(|| second.pick(self.dice, created_at)).unwrap_or(0);
         // Not in the owner organization, which was not made and stays when everything that was made goes.
-        let at = at.max(1);
+        let node = node.max(1);
         let secret = SystemSecret::generate(self.dice);
-        let placed = self.assemble(at, created_at, &secret);
-        (placed, at, secret)
+        let placed = self.assemble(node, created_at, &secret);
+        (placed, node, secret)
     }
 
     fn time_of(&self, i: u64) -> Ts {
@@ -105,16 +105,16 @@ impl<'a> Workshop<'a> {
         self.from.plus(Duration::from_micros(u64::try_from(at).unwrap_or(0)))
     }
 
-    fn assemble(&self, at: usize, created_at: Ts, secret: &SystemSecret) -> PlacedSystem {
-        let (dice, node) = (self.dice, &self.tree.nodes[at]);
+    fn assemble(&self, index: usize, created_at: Ts, secret: &SystemSecret) -> PlacedSystem {
+        let (dice, node) = (self.dice, &self.tree.nodes[index]);
         let kind = match dice.below(100) {
             0..=66 => "ns8",
             67..=97 => "nsec",
             _ => "legacy",
         };
-        let heard = self.heard(created_at);
+        let last_sign = self.last_sign(created_at);
         let (name, host) = words::machine(dice, kind, node.city);
-        let admin = self.creator(at);
+        let admin = self.creator(index);
         let mut system = System {
             id: SystemId(uuid_v7(&created_at_clock(created_at), dice)),
             name,
@@ -131,20 +131,20 @@ impl<'a> Workshop<'a> {
             updated_at: created_at,
             registered_at: None,
             created_by: admin.creator.clone(),
-            liveness: Liveness::of(heard, self.now.minus(self.timeout)),
-            last_heartbeat: heard,
+            liveness: Liveness::of(last_sign, self.now.minus(self.timeout)),
+            last_heartbeat: last_sign,
             last_inventory: None,
             suspended: self.own_mark(15, created_at),
             deleted: self.own_mark(10, created_at),
             rebranding: None,
         };
         let mut registered_from = None;
-        if let Some(heard) = heard {
-            system.registered_at = Some(dice.time(created_at, heard));
+        if let Some(last_sign) = last_sign {
+            system.registered_at = Some(dice.time(created_at, last_sign));
             registered_from = Some(documentation_address(dice));
             // A few send heartbeats only.
             if !dice.per_mille(20) {
-                self.describe(&mut system, kind, &host, &node.domain, heard);
+                self.describe(&mut system, kind, &host, &node.domain, last_sign);
             }
         }
         PlacedSystem {
@@ -152,14 +152,14 @@ impl<'a> Workshop<'a> {
             secret_public: secret.public.clone(),
             secret_hash: hash_secret(secret.secret.reveal(), dice),
             registered_from,
-            authenticated_at: heard.and(system.registered_at),
+            authenticated_at: last_sign.and(system.registered_at),
             snapshot: admin.snapshot.clone(),
             system,
         }
     }
 
     /// Sets the facts that an inventory reports.
-    fn describe(&self, system: &mut System, kind: &str, host: &str, domain: &str, heard: Ts) {
+    fn describe(&self, system: &mut System, kind: &str, host: &str, domain: &str, last_sign: Ts) {
         let dice = self.dice;
         system.system_type = Some(kind.to_owned());
         system.fqdn = format!("{host}.{domain}");
@@ -169,13 +169,13 @@ impl<'a> Workshop<'a> {
             system.ipv6_address =
                 format!("2001:db8:{:x}::{:x}", dice.below(0x1_0000), 1 + dice.below(0xffff));
         }
-        let inventory = dice.time(system.registered_at.unwrap_or(heard), heard);
+        let inventory = dice.time(system.registered_at.unwrap_or(last_sign), last_sign);
         system.last_inventory = Some(inventory);
         system.updated_at = inventory;
     }
 
     /// The last heartbeat, in the announced shares.
-    fn heard(&self, created_at: Ts) -> Option<Ts> {
+    fn last_sign(&self, created_at: Ts) -> Option<Ts> {
         let draw = self.dice.below(1000);
         if draw < UNKNOWN {
             return None;
@@ -195,10 +195,10 @@ impl<'a> Workshop<'a> {
     }
 
     /// Made at home or by an organization above.
-    fn creator(&self, at: usize) -> &'a Admin {
-        let node = &self.tree.nodes[at];
+    fn creator(&self, index: usize) -> &'a Admin {
+        let node = &self.tree.nodes[index];
         match self.dice.below(10) {
-            0..=3 => self.tree.admin(at),
+            0..=3 => self.tree.admin(index),
             4..=8 => self.tree.admin(node.parent),
             _ => self.tree.admin(self.tree.nodes[node.parent].parent),
         }

@@ -29,15 +29,15 @@ pub(super) fn roles(catalogue: &Catalogue) -> Vec<String> {
 /// else in it.
 pub fn user(
     tree: &mut Tree,
-    at: usize,
+    index: usize,
     n: u64,
     roles: &[String],
     dice: &Dice,
     now: Ts,
 ) -> Result<PlacedUser> {
-    let is_first = tree.nodes[at].admin.is_none();
-    let created_by = tree.admin(if is_first { tree.nodes[at].parent } else { at }).creator.clone();
-    let node = &tree.nodes[at];
+    let is_first = tree.nodes[index].admin.is_none();
+    let created_by = tree.admin(if is_first { tree.nodes[index].parent } else { index }).creator.clone();
+    let node = &tree.nodes[index];
     let (first, last) = node.country.person(dice);
     let (series, local) = (tree.series, format!("{}.{}", slug(first), slug(last)));
     let created_at = if is_first { node.created_at } else { dice.time(node.created_at, now) };
@@ -61,7 +61,7 @@ pub fn user(
     };
     let path = node.path;
     if is_first {
-        tree.nodes[at].admin = Some(Admin::new(as_creator(&user, &tree.nodes[at]))?);
+        tree.nodes[index].admin = Some(Admin::new(as_creator(&user, &tree.nodes[index]))?);
     }
     Ok(PlacedUser { user, path })
 }

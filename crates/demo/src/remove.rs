@@ -32,7 +32,7 @@ impl Removal {
 ///
 /// # Errors
 /// The database's.
-pub async fn look(service: &Fleet) -> Result<Option<Removal>> {
+pub async fn find_installation(service: &Fleet) -> Result<Option<Removal>> {
     if store::loads(&service.platform.db).await?.is_empty() {
         return Ok(None);
     }
@@ -41,14 +41,14 @@ pub async fn look(service: &Fleet) -> Result<Option<Removal>> {
     Ok(Some(Removal { made, added }))
 }
 
-/// Destroys the made organizations with everything in and below them, then the made systems elsewhere, then takes the mark
-/// away. Each organization directly below one that was not made goes in a transaction of its own; after an interruption another
-/// call goes on. Audit record and events tell what was destroyed.
+/// Destroys the made organizations with everything in and below them, then the made systems elsewhere, then takes the
+/// mark away. Each organization directly below one that was not made goes in a transaction of its own; after an
+/// interruption another call goes on. The audit record and the events name what was destroyed.
 ///
 /// # Errors
 /// 409 when others have added something and `with_added` is not set; the database's.
 pub async fn remove(service: &Fleet, with_added: bool) -> Result<Removal> {
-    let Some(removal) = look(service).await? else {
+    let Some(removal) = find_installation(service).await? else {
         return Err(Error::conflict("bailiwick demo has made nothing in this database"));
     };
     if !removal.is_pure() && !with_added {

@@ -85,7 +85,7 @@ pub(super) fn on(seed: u64, i: u64, placed: &PlacedSystem) -> Vec<Installed> {
                 assigned_to: (assigns && is_listed && dice.per_mille(700)).then_some(placed.path.id),
                 created_at,
                 updated_at: dice.time(created_at, seen_at),
-                seen: seen(product, copy, product.versions[version], &system.fqdn, &dice),
+                seen: application(product, copy, product.versions[version], &system.fqdn, &dice),
             };
             found.push((placed, is_listed.then_some(n * 3 + version)));
         }
@@ -93,7 +93,7 @@ pub(super) fn on(seed: u64, i: u64, placed: &PlacedSystem) -> Vec<Installed> {
     found
 }
 
-fn seen(product: &Product, copy: u64, version: &str, fqdn: &str, dice: &Dice) -> Seen {
+fn application(product: &Product, copy: u64, version: &str, fqdn: &str, dice: &Dice) -> Seen {
     let module_id = format!("{}{copy}", product.module);
     let users = 3 + dice.below(200);
     Seen {

@@ -150,8 +150,8 @@ impl Planting<'_> {
         let is_great = self.distributors.is_empty();
         let span = if is_great { HOUR } else { HISTORY / 20 };
         let created_at = self.dice.time(self.start, self.start.plus(span));
-        let at = self.grow(OrgType::Distributor, 0, is_great, created_at);
-        self.distributors.push(at);
+        let index = self.grow(OrgType::Distributor, 0, is_great, created_at);
+        self.distributors.push(index);
     }
 
     fn reseller(&mut self, is_great: bool) {
@@ -164,8 +164,8 @@ impl Planting<'_> {
         };
         let from = self.nodes[parent].created_at.plus(HOUR);
         let created_at = self.dice.time(from, from.plus(HISTORY / 5));
-        let at = self.grow(OrgType::Reseller, parent, is_great, created_at);
-        self.resellers[usize::from(is_great)].push(at);
+        let index = self.grow(OrgType::Reseller, parent, is_great, created_at);
+        self.resellers[usize::from(is_great)].push(index);
     }
 
     fn customer(&mut self, is_great: bool) {
@@ -250,32 +250,33 @@ fn marks(dice: &Dice, org_type: OrgType, is_first: bool, from: Ts, now: Ts) -> (
         OrgType::Reseller => (10, 5),
         OrgType::Owner | OrgType::Distributor => (0, 0),
     };
-    let at = |n| dice.per_mille(n).then(|| dice.time(from, now));
-    (at(suspended), at(deleted))
+    let time_if = |n| dice.per_mille(n).then(|| dice.time(from, now));
+    (time_if(suspended), time_if(deleted))
 }
 
 /// One of the positions; the first ones much more often, so that sizes differ as in real data: of 650, the first is
 /// drawn one time in 25.
 fn skewed(dice: &Dice, positions: &[usize]) -> Option<usize> {
     let fraction = dice.below(1 << 20);
-    let at = (fraction * fraction * positions.len() as u64) >> 40;
-    usize::try_from(at).ok().and_then(|at| positions.get(at)).copied()
+    let position = (fraction * fraction * positions.len() as u64) >> 40;
+    usize::try_from(position).ok().and_then(|position| positions.get(position)).copied()
 }
 
 /// Sorts by creation, which keeps parents before children, and updates the positions.
 fn in_order_of_creation(nodes: Vec<Node>) -> Vec<Node> {
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     order.sort_by_key(|&i| (i > 0, nodes[i].created_at, nodes[i].path.id));
-    let mut place = vec![0; nodes.len()];
+    let mut new_index = vec![0; nodes.len()];
     for (new, &old) in order.iter().enumerate() {
-        place[old] = new;
+        new_index[old] = new;
     }
-    let mut sorted: Vec<(usize, Node)> = nodes.into_iter().enumerate().map(|(i, n)| (place[i], n)).collect();
+    let mut sorted: Vec<(usize, Node)> =
+        nodes.into_iter().enumerate().map(|(i, n)| (new_index[i], n)).collect();
     sorted.sort_by_key(|(at, _)| *at);
     sorted
         .into_iter()
         .map(|(_, mut node)| {
-            node.parent = place[node.parent];
+            node.parent = new_index[node.parent];
             node
         })
         .collect()
@@ -283,29 +284,29 @@ fn in_order_of_creation(nodes: Vec<Node>) -> Vec<Node> {
 
 impl Tree {
     /// The nearest user at or above the organization who can have created something in it.
-    pub(super) fn admin(&self, mut at: usize) -> &Admin {
+    pub(super) fn admin(&self, mut index: usize) -> &Admin {
         loop {
-            match &self.nodes[at].admin {
+            match &self.nodes[index].admin {
                 Some(admin) => return admin,
-                None => at = self.nodes[at].parent,
+                None => index = self.nodes[index].parent,
             }
         }
     }
 
     /// The organization and those above it, from the owner downwards.
-    pub(super) fn line(&self, mut at: usize) -> Vec<OrgId> {
-        let mut line = vec![self.nodes[at].path.id];
-        while at != 0 {
-            at = self.nodes[at].parent;
-            line.push(self.nodes[at].path.id);
+    pub(super) fn line(&self, mut index: usize) -> Vec<OrgId> {
+        let mut line = vec![self.nodes[index].path.id];
+        while index != 0 {
+            index = self.nodes[index].parent;
+            line.push(self.nodes[index].path.id);
         }
         line.reverse();
         line
     }
 
     /// The organization as it is stored.
-    pub fn organization(&self, at: usize, dice: &Dice) -> Organization {
-        let node = &self.nodes[at];
+    pub fn organization(&self, index: usize, dice: &Dice) -> Organization {
+        let node = &self.nodes[index];
         let (first, last) = node.country.person(dice);
         let phone =
             format!("+{} 0{} {:06}", node.country.calling_code(), 1 + dice.below(9), dice.below(1_000_000));

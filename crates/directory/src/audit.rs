@@ -21,7 +21,7 @@ const PARTS: usize = 10;
 /// Rows of one object at one time that are searched for one action.
 const AT_ONCE: u64 = 20;
 
-/// What the places of pages are sealed for: the number of a row would tell how much everybody does.
+/// The purpose for which positions of pages are sealed: the number of a row would reveal how much happens.
 const PLACE: &str = "place in the audit record";
 
 /// The query as sent. Malformed values match nothing.
@@ -55,11 +55,12 @@ pub struct Named {
 /// One row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditChange {
-    /// Names the row and tells nothing of other rows. It stays the same while the secret of the service does.
+    /// Names the row and reveals nothing of other rows. It stays the same while the secret of the service does.
     pub id: Uuid,
     /// When.
     pub at: Ts,
-    /// Who acted; none = a system, a job, the command line, or a person outside the caller's hierarchy who impersonated.
+    /// Who acted; none = a system, a job, the command line, or a person outside the caller's hierarchy who
+    /// impersonated.
     pub actor: Option<Named>,
     /// Whose rights they used while impersonating.
     pub acting_for: Option<Named>,
@@ -113,7 +114,7 @@ pub async fn list(service: &Directory, caller: &Caller, query: Query) -> Result<
             listing::page(&service.platform.db, &scope, &filter, after, query.page_size.saturating_add(1))
                 .await?;
         let is_last = rows.len() <= size;
-        let people = listing::people(&service.platform.db, &named(&rows)).await?;
+        let people = listing::people(&service.platform.db, &user_ids(&rows)).await?;
         for row in rows {
             if entries.len() == size {
                 return Ok(AuditChanges { entries, next: sealed(service, after)? });
@@ -130,8 +131,8 @@ pub async fn list(service: &Directory, caller: &Caller, query: Query) -> Result<
     Ok(AuditChanges { entries, next: sealed(service, after)? })
 }
 
-/// The row of the action that gave an object its state at this time (`verb`: `suspend` or `delete`), as the caller reads it
-/// in the record; none where they do not.
+/// The row of the action that gave an object its state at this time (`verb`: `suspend` or `delete`), as the caller
+/// reads it in the record; none where they do not.
 ///
 /// # Errors
 /// The database's.
@@ -148,8 +149,8 @@ pub async fn of_mark(
     let (since, until) = (Some(at), Some(Ts(at.0.saturating_add(1))));
     let query =
         Query { object: Some(object.to_string()), since, until, page_size: AT_ONCE, ..Query::default() };
-    let found = list(service, caller, query).await?;
-    Ok(found.entries.into_iter().find(|entry| entry.action.rsplit('.').next() == Some(verb)))
+    let listed = list(service, caller, query).await?;
+    Ok(listed.entries.into_iter().find(|entry| entry.action.rsplit('.').next() == Some(verb)))
 }
 
 /// None where a value is malformed.
@@ -172,8 +173,8 @@ fn filter(query: &Query) -> Option<Filter> {
 /// The inner none is the first page.
 fn cursor(keys: &Keys, sent: Option<&str>) -> Option<Option<Cursor>> {
     let Some(sent) = sent else { return Some(None) };
-    let place = keys.open_from_address(PLACE, sent).ok()?;
-    let (at, id) = place.split_first_chunk()?;
+    let position = keys.open_from_address(PLACE, sent).ok()?;
+    let (at, id) = position.split_first_chunk()?;
     Some(Some((Ts(i64::from_be_bytes(*at)), i64::from_be_bytes(id.try_into().ok()?))))
 }
 
@@ -182,8 +183,8 @@ fn sealed(service: &Directory, at: Option<Cursor>) -> Result<Option<String>> {
 }
 
 fn text(keys: &Keys, (at, id): Cursor, entropy: &dyn Entropy) -> Result<String> {
-    let place = [at.0.to_be_bytes(), id.to_be_bytes()].concat();
-    keys.seal_for_address(PLACE, &place, entropy)
+    let position = [at.0.to_be_bytes(), id.to_be_bytes()].concat();
+    keys.seal_for_address(PLACE, &position, entropy)
 }
 
 /// The name of a row for readers.
@@ -192,15 +193,15 @@ fn public_id(keys: &Keys, id: i64) -> Uuid {
     Builder::from_custom_bytes(mac.first_chunk().copied().unwrap_or_default()).into_uuid()
 }
 
-fn named(rows: &[Listed]) -> Vec<UserId> {
+fn user_ids(rows: &[Listed]) -> Vec<UserId> {
     let mut ids: Vec<UserId> = rows.iter().flat_map(|row| [row.actor, row.acting_for]).flatten().collect();
     ids.sort_unstable();
     ids.dedup();
     ids
 }
 
-/// Rank: the rights that were used must not be more than the caller's. Which rights a destroyed user had is not known any
-/// more, so the owner alone sees what they did.
+/// Rank: the rights that were used must not be more than the caller's. Which rights a destroyed user had is not known
+/// any more, so the owner alone sees what they did.
 fn may_see(service: &Directory, caller: &Caller, row: &Listed, people: &HashMap<UserId, Person>) -> bool {
     let Some(user) = row.acting_for.or(row.actor) else { return true };
     if caller.user_id() == Some(user) {
@@ -212,7 +213,7 @@ fn may_see(service: &Directory, caller: &Caller, row: &Listed, people: &HashMap<
 }
 
 fn entry(service: &Directory, scope: &Scope, row: Listed, people: &HashMap<UserId, Person>) -> AuditChange {
-    let named = |id: UserId| {
+    let name_of = |id: UserId| {
         let person = people.get(&id);
         Named { id, name: person.map(|p| p.name.clone()), email: person.map(|p| p.email.clone()) }
     };
@@ -224,11 +225,11 @@ fn entry(service: &Directory, scope: &Scope, row: Listed, people: &HashMap<UserI
     AuditChange {
         id: public_id(&service.platform.keys, row.id),
         at: row.at,
-        actor: row.actor.filter(|id| is_near(*id)).map(named),
+        actor: row.actor.filter(|id| is_near(*id)).map(name_of),
         acting_for: row
             .acting_for
             .filter(|id| people.get(id).is_none_or(|p| scope.contains(&p.path)))
-            .map(named),
+            .map(name_of),
         organization: row.organization,
         action: row.action,
         object_type: row.object_type,
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_is_read_as_it_is_written_and_tells_nothing() {
+    fn a_cursor_is_read_as_it_is_written_and_reveals_nothing() {
         let keys = Keys::derive(&[1; 32], None).unwrap();
         let at = (Ts(1_772_000_000_000_000), 17);
         let written = text(&keys, at, &Same).unwrap();
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_has_one_id_that_tells_no_number() {
+    fn a_row_has_one_id_that_reveals_no_number() {
         let keys = Keys::derive(&[1; 32], None).unwrap();
         let ids: std::collections::HashSet<Uuid> = (0..1000).map(|row| public_id(&keys, row)).collect();
         assert_eq!((ids.len(), public_id(&keys, 1)), (1000, public_id(&keys, 1)));

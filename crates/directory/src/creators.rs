@@ -8,8 +8,8 @@ use bailiwick_store::creators::{self, CreatorChoice};
 
 pub use bailiwick_store::creators::Of;
 
-/// Leaves what a search in choices asks for: creators and organizations, which the search has found already. Returns the lists
-/// with further matches, by their names on the wire; none without a search.
+/// Leaves what a search in choices asks for: creators and organizations, which the search has found already. Returns
+/// the lists with further matches, by their names on the wire; none without a search.
 pub fn narrow(
     search: Option<&ChoiceSearch>,
     creators: &mut Vec<CreatorChoice>,
@@ -28,18 +28,18 @@ pub fn narrow(
 pub async fn names(
     service: &Directory,
     caller: &Caller,
-    of: Of,
+    kind: Of,
     most: usize,
 ) -> Result<Vec<(String, String)>> {
-    let (resource, depends_on, other) = match of {
+    let (resource, depends_on, other) = match kind {
         Of::Family(family) => (resource_of(family).ok_or(Refusal::Gate)?, DependsOn::People, family.as_str()),
         Of::Users => (Resource::Users, DependsOn::People, "user"),
         Of::Systems => (Resource::Systems, DependsOn::Figures, "system"),
     };
     let scope = list_scope(caller, resource)?;
     let make = async {
-        let found = organizations::by_name(creators::creators(&service.platform.db, of, &scope).await?);
-        let names = found.into_iter().map(|c| (c.user_id.to_string(), c.name));
+        let creators = organizations::by_name(creators::creators(&service.platform.db, kind, &scope).await?);
+        let names = creators.into_iter().map(|c| (c.user_id.to_string(), c.name));
         Ok(names.take(most).collect::<Vec<_>>())
     };
     let other = format!("{other} {most}");

@@ -1,4 +1,4 @@
-//! What the audit log says was done: every action there is.
+//! The actions that the audit log records: every action there is.
 
 use super::OrgType;
 use std::fmt;

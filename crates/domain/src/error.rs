@@ -25,7 +25,7 @@ impl FieldError {
         FieldError { key: key.into(), message: message.into(), value: String::new() }
     }
 
-    /// The same field error with the offending value.
+    /// This field error with the offending value.
     #[must_use]
     pub fn with_value(mut self, value: impl Into<String>) -> FieldError {
         self.value = value.into();

@@ -1,8 +1,8 @@
 //! Free JSON of clients whose numbers stay as they were written.
 //!
-//! [`Value`] keeps a number in 64 bits. A literal that it would change (`1.10`, `1e400`, one with thirty digits) is kept
-//! as an object with one reserved key and the literal as a text, in memory and in both databases. [`Exact`] writes it as the
-//! number that it was.
+//! [`Value`] keeps a number in 64 bits. A literal that it would change (`1.10`, `1e400`, one with thirty digits) is
+//! kept as an object with one reserved key and the literal as a text, in memory and in both databases. [`Exact`] writes
+//! it as the number that it was.
 
 use crate::json::{self, Json, Limits, without_mark};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -79,7 +79,7 @@ pub fn write<S: Serializer>(object: &Map<String, Value>, to: S) -> Result<S::Ok,
     to.collect_map(object.iter().map(|(key, value)| (key, Exact(value))))
 }
 
-/// The same where there may be none.
+/// Writes an object as [`write`] does, and null where there is none.
 pub fn write_if_any<S: Serializer>(object: &Option<Map<String, Value>>, to: S) -> Result<S::Ok, S::Error> {
     match object {
         Some(object) => write(object, to),
@@ -99,9 +99,9 @@ pub fn text(value: &Value) -> String {
 
 /// The data for software that keeps numbers in 64 bits: each as near as they allow, and one beyond them as a text.
 pub fn rounded(data: Map<String, Value>) -> Map<String, Value> {
-    fn of(value: Value) -> Value {
+    fn round(value: Value) -> Value {
         match value {
-            Value::Array(items) => Value::Array(items.into_iter().map(of).collect()),
+            Value::Array(items) => Value::Array(items.into_iter().map(round).collect()),
             Value::Object(object) => match literal_of(&object) {
                 Some(literal) => serde_json::from_str(literal).unwrap_or_else(|_| Value::from(literal)),
                 None => Value::Object(rounded(object)),
@@ -109,7 +109,7 @@ pub fn rounded(data: Map<String, Value>) -> Map<String, Value> {
             other => other,
         }
     }
-    data.into_iter().map(|(key, value)| (key, of(value))).collect()
+    data.into_iter().map(|(key, value)| (key, round(value))).collect()
 }
 
 #[cfg(test)]
@@ -125,8 +125,8 @@ mod tests {
     fn again(data: &str) -> Result<String, serde_json::Error> {
         let body: Body = serde_json::from_str(&format!("{{\"data\":{data}}}"))?;
         // As a database keeps it.
-        let kept: Option<Map<String, Value>> = serde_json::from_str(&serde_json::to_string(&body.data)?)?;
-        let written = serde_json::to_string(&Body { data: kept })?;
+        let stored: Option<Map<String, Value>> = serde_json::from_str(&serde_json::to_string(&body.data)?)?;
+        let written = serde_json::to_string(&Body { data: stored })?;
         Ok(written.trim_start_matches("{\"data\":").trim_end_matches('}').to_owned() + "}")
     }
 

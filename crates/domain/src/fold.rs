@@ -13,8 +13,8 @@ pub fn fold(text: &str) -> String {
     text.nfkc().flat_map(fold_char).nfkc().flat_map(fold_char).nfkc().collect()
 }
 
-/// Upper-casing makes letters alike that have several lower-case forms (`ς`, `ß`); it begins with the lower case, because
-/// `ẞ` is its own upper case. Folding keeps the dotless `ı` apart from `i`.
+/// Upper-casing makes letters alike that have several lower-case forms (`ς`, `ß`); it begins with the lower case,
+/// because `ẞ` is its own upper case. Folding keeps the dotless `ı` apart from `i`.
 fn fold_char(c: char) -> impl Iterator<Item = char> {
     let dotless = (c == 'ı').then_some(c);
     let folded =

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// A domain as DNS knows it: `münchen.example` becomes `xn--mnchen-3ya.example`. None for what is no domain name (UTS 46).
+/// A domain as DNS knows it: `münchen.example` becomes `xn--mnchen-3ya.example`. None for what is no domain name (UTS
+/// 46).
 pub fn ascii_domain(domain: &str) -> Option<String> {
     idna::domain_to_ascii(domain).ok().filter(|ascii| !ascii.is_empty())
 }

@@ -1,9 +1,9 @@
 //! Strict JSON for bodies from outside: exactly one value, valid UTF-8, limited depth. Half of a surrogate pair in an
 //! escape becomes U+FFFD: no UTF-8 text can hold it.
 //!
-//! A byte order mark before the value is skipped. The tree borrows from the input; numbers keep their literal, objects keep the order of their keys. One parser serves
-//! the alerting proxy (duplicate keys refused except for a repeated label, spec: alerts#request-order) and inventory
-//! documents (the last duplicate wins, spec: inventory#processing).
+//! A byte order mark before the value is skipped. The tree borrows from the input; numbers keep their literal, objects
+//! keep the order of their keys. One parser serves the alerting proxy (duplicate keys refused except for a repeated
+//! label, spec: alerts#request-order) and inventory documents (the last duplicate wins, spec: inventory#processing).
 
 use std::{borrow::Cow, fmt};
 

@@ -13,12 +13,12 @@ impl<T: Copy> Keywords<T> {
 
     /// The value of exactly this word.
     pub fn parse(&self, word: &str) -> Option<T> {
-        self.0.iter().find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)
+        self.0.iter().find(|(keyword, _)| *keyword == word).map(|(_, meaning)| *meaning)
     }
 
     /// The value of this word, in any case.
     pub fn parse_in_any_case(&self, word: &str) -> Option<T> {
-        self.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(word)).map(|(_, meaning)| *meaning)
+        self.0.iter().find(|(keyword, _)| keyword.eq_ignore_ascii_case(word)).map(|(_, meaning)| *meaning)
     }
 
     /// The words, in order.

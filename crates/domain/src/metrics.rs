@@ -86,8 +86,8 @@ impl Histogram {
 
     /// One more of this length.
     pub fn note(&self, took: Duration) {
-        let place = self.bounds.iter().position(|bound| took <= *bound).unwrap_or(self.bounds.len());
-        if let Some(count) = self.counts.get(place) {
+        let index = self.bounds.iter().position(|bound| took <= *bound).unwrap_or(self.bounds.len());
+        if let Some(count) = self.counts.get(index) {
             count.fetch_add(1, Relaxed);
         }
         self.sum_nanos.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Relaxed);

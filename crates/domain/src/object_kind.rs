@@ -1,4 +1,4 @@
-//! What an answer says is missing.
+//! The kinds of objects that an answer can report as missing.
 
 use super::OrgType;
 use std::fmt;

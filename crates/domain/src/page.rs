@@ -71,7 +71,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// The same page with other rows.
+    /// This page with other rows.
     pub fn map<U>(self, f: impl FnMut(T) -> U) -> Page<U> {
         Page { rows: self.rows.into_iter().map(f).collect(), total: self.total, request: self.request }
     }

@@ -1,5 +1,5 @@
-//! What a list can be filtered by. Each list declares it once, as data: its query, its export, the interface document and
-//! the console read the same table.
+//! What a list can be filtered by. Each list declares it once, as data: its query, its export, the interface document
+//! and the console read the same table.
 
 /// A key in the query of a list, and what its values set in the filter `F`.
 #[derive(Debug)]

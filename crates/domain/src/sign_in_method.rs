@@ -64,8 +64,8 @@ impl SignInMethods {
 
     /// From the text that [`fmt::Display`] writes; unknown words of a later version are left out.
     pub fn parse(text: &str) -> SignInMethods {
-        let known = |word: &str| SignInMethod::ALL.into_iter().find(|method| method.as_str() == word);
-        text.split(' ').filter_map(known).fold(SignInMethods::default(), SignInMethods::with)
+        let method_named = |word: &str| SignInMethod::ALL.into_iter().find(|method| method.as_str() == word);
+        text.split(' ').filter_map(method_named).fold(SignInMethods::default(), SignInMethods::with)
     }
 
     /// The values of the claim `amr` (RFC 8176): a passkey is a key that the person has unlocked, so it is two factors

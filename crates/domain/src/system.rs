@@ -6,8 +6,8 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// What the heartbeats of a system say of it (spec: systems#status). It is stored, and changed by heartbeats and by the liveness
-/// monitor.
+/// What the heartbeats of a system say of it (spec: systems#status). It is stored, and changed by heartbeats and by the
+/// liveness monitor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Liveness {
     /// No heartbeat yet.

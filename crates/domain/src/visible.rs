@@ -1,14 +1,15 @@
-//! What people see of a text: characters that show nothing, and characters that change how the text around them is shown.
+//! What people see of a text: characters that show nothing, and characters that change how the text around them is
+//! shown.
 
-/// Whether the character leads to other places or directions in a text: control characters, line and paragraph separators,
-/// and the formatting characters of the bidirectional algorithm (Unicode Standard Annex 9, section 2).
+/// Whether the character leads to other places or directions in a text: control characters, line and paragraph
+/// separators, and the formatting characters of the bidirectional algorithm (Unicode Standard Annex 9, section 2).
 pub const fn is_steering(c: char) -> bool {
     matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}'
         | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether the character takes part in a text without showing anything: the default ignorable code points of the Unicode
-/// Standard (section 5.21), such as joiners, variation selectors and direction marks.
+/// Whether the character takes part in a text without showing anything: the default ignorable code points of the
+/// Unicode Standard (section 5.21), such as joiners, variation selectors and direction marks.
 pub const fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
@@ -22,7 +23,7 @@ pub fn is_blank(text: &str) -> bool {
 }
 
 /// The text as identifiers are compared: without white space and without characters that nobody sees.
-pub fn seen(text: &str) -> impl Iterator<Item = char> + '_ {
+pub fn visible_chars(text: &str) -> impl Iterator<Item = char> + '_ {
     text.chars().filter(|c| !c.is_whitespace() && !c.is_control() && !is_invisible(*c))
 }
 
@@ -51,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_are_what_is_seen_of_them() {
-        assert_eq!(seen(" IT\u{200e}01\u{a0}2\u{7f}3 ").collect::<String>(), "IT0123");
+    fn identifiers_are_compared_by_their_visible_characters() {
+        assert_eq!(visible_chars(" IT\u{200e}01\u{a0}2\u{7f}3 ").collect::<String>(), "IT0123");
     }
 }

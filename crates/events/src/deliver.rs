@@ -101,7 +101,7 @@ pub fn states() -> impl Iterator<Item = &'static str> {
 impl DeliveryCounters {
     fn note(&self, state: &str) {
         let mut all = OUTCOMES.iter().zip(&self.0);
-        if let Some((_, counter)) = all.find(|((known, _), _)| *known == state) {
+        if let Some((_, counter)) = all.find(|((name, _), _)| *name == state) {
             counter.one();
         }
     }
@@ -144,7 +144,7 @@ async fn round(service: &Events) -> Result<usize> {
     if slots.are_taken() || !is_any_due(service, now).await? {
         return Ok(0);
     }
-    let found = subscriptions::candidates(
+    let candidates = subscriptions::candidates(
         &service.platform.db,
         &slots.full(),
         (now, until),
@@ -152,20 +152,20 @@ async fn round(service: &Events) -> Result<usize> {
         delivery_slots::LOOKED_AT,
     )
     .await?;
-    let mut places: HashMap<Uuid, Slot> =
-        found.into_iter().filter_map(|(id, path)| Some((id, slots.take(&path)?))).collect();
-    if places.is_empty() {
+    let mut slots_by_id: HashMap<Uuid, Slot> =
+        candidates.into_iter().filter_map(|(id, path)| Some((id, slots.take(&path)?))).collect();
+    if slots_by_id.is_empty() {
         return Ok(0);
     }
     let mut tx = service.platform.db.begin_relaxed().await?;
     // Each lease has a holder of its own, so that a late task cannot overwrite the next one's work.
     let holder = service.platform.fresh::<Uuid>();
-    let ids: Vec<Uuid> = places.keys().copied().collect();
+    let ids: Vec<Uuid> = slots_by_id.keys().copied().collect();
     let taken = subscriptions::claim(&mut tx, &ids, holder, (now, until)).await?;
     tx.commit().await?;
     let count = taken.len();
     for id in taken {
-        let Some(slot) = places.remove(&id) else { continue };
+        let Some(slot) = slots_by_id.remove(&id) else { continue };
         let worker = service.clone();
         service.platform.tasks.spawn(async move {
             if let Err(e) = work(&worker, id, holder).instrument(jobs::span("events")).await {
@@ -379,9 +379,9 @@ async fn settle(service: &Events, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> 
     }
     // After a success as well: subscriptions that have waited longer come first.
     s.next_at = if has_arrived || refusals.is_empty() { now } else { PAUSES.next_try(now, s.failures) };
-    let asked = answers.iter().filter_map(|a| a.as_ref().ok()?.retry_after).max();
-    if let Some(asked) = asked {
-        s.next_at = s.next_at.max(now.plus(asked.min(LONGEST_ASKED)));
+    let retry_after = answers.iter().filter_map(|a| a.as_ref().ok()?.retry_after).max();
+    if let Some(retry_after) = retry_after {
+        s.next_at = s.next_at.max(now.plus(retry_after.min(LONGEST_ASKED)));
     }
     let is_gone = answers.iter().any(|a| a.as_ref().is_ok_and(|a| a.status == 410));
     let limit = service.settings.events.disable_after;

@@ -56,8 +56,8 @@ impl Slots {
     /// The organizations and subtrees that have used their whole share.
     pub(super) fn full(&self) -> Full {
         let taken = self.taken();
-        let full = |of: &HashMap<OrgId, usize>, share| {
-            of.iter().filter(|(_, n)| **n >= share).map(|(id, _)| *id).collect()
+        let full = |counts: &HashMap<OrgId, usize>, share| {
+            counts.iter().filter(|(_, n)| **n >= share).map(|(id, _)| *id).collect()
         };
         Full {
             organizations: full(&taken.organizations, OF_ONE),
@@ -68,10 +68,10 @@ impl Slots {
     /// A slot for a subscription of the organization at `path`, unless its share or all slots are taken.
     pub(super) fn take(self: &Arc<Slots>, path: &Path) -> Option<Slot> {
         let mut taken = self.taken();
-        let of = |all: &HashMap<OrgId, usize>, id| all.get(&id).copied().unwrap_or(0);
+        let in_use = |all: &HashMap<OrgId, usize>, id| all.get(&id).copied().unwrap_or(0);
         let is_full = taken.in_all >= AT_ONCE
-            || of(&taken.organizations, path.id) >= OF_ONE
-            || of(&taken.subtrees, path.p2) >= OF_SUBTREE;
+            || in_use(&taken.organizations, path.id) >= OF_ONE
+            || in_use(&taken.subtrees, path.p2) >= OF_SUBTREE;
         if is_full {
             return None;
         }
@@ -98,11 +98,11 @@ impl Drop for Slot {
         let mut taken = self.slots.taken();
         taken.in_all = taken.in_all.saturating_sub(1);
         let Taken { organizations, subtrees, .. } = &mut *taken;
-        for (of, id) in [(organizations, self.path.id), (subtrees, self.path.p2)] {
-            if let Some(n) = of.get_mut(&id) {
+        for (counts, id) in [(organizations, self.path.id), (subtrees, self.path.p2)] {
+            if let Some(n) = counts.get_mut(&id) {
                 *n = n.saturating_sub(1);
             }
-            of.retain(|_, n| *n > 0);
+            counts.retain(|_, n| *n > 0);
         }
         drop(taken);
         self.slots.one_less.notify_waiters();
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_takes_all_slots() {
+    fn no_organization_takes_all_slots() {
         let slots = Arc::new(Slots::default());
         let take =
             |id, p2, n: usize| -> Vec<Slot> { (0..n).filter_map(|_| slots.take(&path(id, p2))).collect() };

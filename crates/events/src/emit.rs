@@ -16,12 +16,12 @@ pub struct EventDraft(NewEvent);
 
 impl EventDraft {
     /// Of an organization.
-    pub fn organization(what: Happening, family: OrgType, id: OrgId, name: &str) -> EventDraft {
+    pub fn organization(happening: Happening, family: OrgType, id: OrgId, name: &str) -> EventDraft {
         let topic = EventTopic::Organization(family);
         let word = topic.as_str();
         EventDraft(NewEvent {
             at: Ts(0),
-            kind: topic.kind(what),
+            kind: topic.kind(happening),
             organization: Some(id),
             about: About::Organization,
             object_id: id.to_string(),
@@ -31,18 +31,18 @@ impl EventDraft {
     }
 
     /// Of an organization that was removed or has moved out of reach, for the one that was above it.
-    pub fn organization_gone(what: Happening, gone: &Organization, above: OrgId) -> EventDraft {
-        let mut draft = EventDraft::organization(what, gone.org_type, gone.id, &gone.details.name);
+    pub fn organization_gone(happening: Happening, gone: &Organization, above: OrgId) -> EventDraft {
+        let mut draft = EventDraft::organization(happening, gone.org_type, gone.id, &gone.details.name);
         draft.0.organization = Some(above);
         draft.without_subject()
     }
 
     /// Of a system.
-    pub fn system(what: Happening, system: &System) -> EventDraft {
+    pub fn system(happening: Happening, system: &System) -> EventDraft {
         let id = system.id;
         EventDraft(NewEvent {
             at: Ts(0),
-            kind: EventTopic::System.kind(what),
+            kind: EventTopic::System.kind(happening),
             organization: Some(system.organization.id),
             about: About::System(id),
             object_id: id.to_string(),
@@ -55,10 +55,10 @@ impl EventDraft {
     }
 
     /// Of a system with only id and key known; the rest is added when the event is numbered.
-    pub fn system_by_id(what: Happening, id: SystemId, system_key: &str) -> EventDraft {
+    pub fn system_by_id(happening: Happening, id: SystemId, system_key: &str) -> EventDraft {
         EventDraft(NewEvent {
             at: Ts(0),
-            kind: EventTopic::System.kind(what),
+            kind: EventTopic::System.kind(happening),
             organization: None,
             about: About::System(id),
             object_id: id.to_string(),
@@ -68,11 +68,11 @@ impl EventDraft {
     }
 
     /// Of a user.
-    pub fn user(what: Happening, user: &User) -> EventDraft {
+    pub fn user(happening: Happening, user: &User) -> EventDraft {
         let id = user.id;
         EventDraft(NewEvent {
             at: Ts(0),
-            kind: EventTopic::User.kind(what),
+            kind: EventTopic::User.kind(happening),
             organization: Some(user.organization.id),
             about: About::User(id),
             object_id: id.to_string(),
@@ -85,11 +85,11 @@ impl EventDraft {
     }
 
     /// Of an application; readers of its system may read it.
-    pub fn application(what: Happening, application: &ApplicationRecord) -> EventDraft {
+    pub fn application(happening: Happening, application: &ApplicationRecord) -> EventDraft {
         let ApplicationRecord { id, system_id, module_id, name, instance_of, .. } = application;
         EventDraft(NewEvent {
             at: Ts(0),
-            kind: EventTopic::Application.kind(what),
+            kind: EventTopic::Application.kind(happening),
             organization: None,
             about: About::System(*system_id),
             object_id: id.to_string(),
@@ -100,10 +100,10 @@ impl EventDraft {
 
     /// Of an impersonation, about the impersonated user. It leaves out the other user, whom the organization of the
     /// first could not read either.
-    pub fn impersonation(what: Happening, object_id: String, user: UserId) -> EventDraft {
+    pub fn impersonation(happening: Happening, object_id: String, user: UserId) -> EventDraft {
         EventDraft(NewEvent {
             at: Ts(0),
-            kind: EventTopic::Impersonation.kind(what),
+            kind: EventTopic::Impersonation.kind(happening),
             organization: None,
             about: About::User(user),
             object_id,
@@ -112,7 +112,7 @@ impl EventDraft {
         })
     }
 
-    /// The same for the organization that the object has left; no user of it can read the object any more.
+    /// Addresses the event to the organization that the object has left; no user of it can read the object any more.
     pub fn left(mut self, organization: &OrgRef) -> EventDraft {
         self.0.kind.happening = Happening::Left;
         self.0.organization = Some(organization.id);
@@ -122,13 +122,13 @@ impl EventDraft {
     }
 
     /// Of an organization that the writer knows.
-    pub fn of(mut self, organization: OrgId) -> EventDraft {
+    pub fn for_organization(mut self, organization: OrgId) -> EventDraft {
         self.0.organization = Some(organization);
         self
     }
 
-    /// Leads elsewhere than its type says.
-    pub fn at(mut self, subject: String) -> EventDraft {
+    /// Sets another path of the object than that of its type.
+    pub fn with_subject(mut self, subject: String) -> EventDraft {
         self.0.subject = Some(subject);
         self
     }

@@ -90,7 +90,7 @@ pub const GROUPS: &[Group] = &[
 
 impl Group {
     pub fn types(&self) -> impl Iterator<Item = String> + '_ {
-        self.happens.iter().map(|what| self.topic.kind(*what).to_string())
+        self.happens.iter().map(|happening| self.topic.kind(*happening).to_string())
     }
 
     /// Whether an organization of this type can have such a resource, itself or below it. Organizations are only read

@@ -127,7 +127,8 @@ pub struct ListQuery {
 #[derive(Clone, Debug)]
 pub struct Listed {
     pub page: Page<Stored>,
-    /// The newest number that retention has removed from the caller's organizations: a reader with an older position may have missed events.
+    /// The newest number that retention has removed from the caller's organizations: a reader with an older position
+    /// may have missed events.
     pub removed_up_to: i64,
 }
 
@@ -163,22 +164,22 @@ async fn narrow(
     filter: &mut Filter,
 ) -> Result<()> {
     let Some(&[id]) = filter.organizations.as_deref() else { return Ok(()) };
-    let place = organizations::node(&service.platform.db, OrgId(id)).await?;
-    let Some(place) = place.filter(|place| visibility.scope.contains(&place.path)) else { return Ok(()) };
-    let is_own = caller.org().is_some_and(|own| own.id == place.path.id);
+    let node = organizations::node(&service.platform.db, OrgId(id)).await?;
+    let Some(node) = node.filter(|node| visibility.scope.contains(&node.path)) else { return Ok(()) };
+    let is_own = caller.org().is_some_and(|own| own.id == node.path.id);
     if !is_own {
-        if !matches!(place.org_type, OrgType::Distributor | OrgType::Reseller) {
+        if !matches!(node.org_type, OrgType::Distributor | OrgType::Reseller) {
             return Ok(());
         }
-        visibility.scope = Scope::Subtree { root: place.path.id, org_type: place.org_type };
+        visibility.scope = Scope::Subtree { root: node.path.id, org_type: node.org_type };
         visibility.own = None;
     }
     filter.organizations = None;
     Ok(())
 }
 
-/// How many events a list has. Stored events never change, so only those are counted that came after the last count of the
-/// same list (docs/internals/answer-cache.md).
+/// How many events a list has. Stored events never change, so only those are counted that came after the last count of
+/// the same list (docs/internals/answer-cache.md).
 async fn total(service: &Events, visibility: &Visibility, filter: &Filter) -> Result<u64> {
     if filter.after.is_some() {
         return Ok(events::count(&service.platform.db, visibility, filter).await?.0);

@@ -23,7 +23,7 @@ pub(super) fn start(service: &Events) {
         let number_or_look = || async {
             let numbered = step(service).await?;
             if numbered == 0 {
-                look(service).await;
+                notify_streams(service).await;
             }
             Ok(numbered)
         };
@@ -39,10 +39,10 @@ pub(super) fn start(service: &Events) {
 }
 
 /// Learns of events that other processes have numbered, if this process has listeners.
-async fn look(service: &Events) {
+async fn notify_streams(service: &Events) {
     if service.streams.is_wanted() && service.platform.db.is_postgres() {
         match events::position(&service.platform.db).await {
-            Ok(newest) => service.streams.tell(newest),
+            Ok(newest) => service.streams.notify(newest),
             Err(e) => tracing::debug!(error = %e, "the newest event cannot be read"),
         }
     }
@@ -60,7 +60,7 @@ async fn step(service: &Events) -> Result<u64> {
     let is_for_somebody = fan_out(service, &mut tx, &numbered).await?;
     tx.commit().await?;
     if let Some(last) = numbered.last() {
-        service.streams.tell(last.seq);
+        service.streams.notify(last.seq);
     }
     if is_for_somebody {
         service.deliveries.hint.notify_one();

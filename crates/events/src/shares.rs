@@ -2,9 +2,9 @@
 
 use bailiwick_domain::OrgId;
 
-/// How many events each organization has beyond its share, for those that have any, so that `most` are left of all. Shares
-/// are equal, and what an organization does not use is shared among the others; so one with many events never pushes out those of
-/// one with few. Each keeps at least one.
+/// How many events each organization has beyond its share, for those that have any, so that `most` are left of all.
+/// Shares are equal, and what an organization does not use is shared among the others; so one with many events never
+/// pushes out those of one with few. Each keeps at least one.
 pub(crate) fn surplus(mut counts: Vec<(OrgId, i64)>, most: i64) -> Vec<(OrgId, i64)> {
     counts.sort_unstable_by_key(|(id, count)| (*count, *id));
     let mut left = most;
@@ -36,12 +36,12 @@ mod tests {
             (vec![8], 5, vec![3]),
             (vec![2, 3, 4], 1, vec![1, 2, 3]),
         ] {
-            let of = |counts: &[i64]| -> Vec<(OrgId, i64)> {
+            let numbered = |counts: &[i64]| -> Vec<(OrgId, i64)> {
                 counts.iter().zip(1..).map(|(count, n)| (id(n), *count)).filter(|(_, n)| *n > 0).collect()
             };
-            let mut found = surplus(of(&counts), most);
-            found.sort_unstable();
-            assert_eq!(found, of(&expected), "{counts:?} {most}");
+            let mut result = surplus(numbered(&counts), most);
+            result.sort_unstable();
+            assert_eq!(result, numbered(&expected), "{counts:?} {most}");
         }
     }
 }

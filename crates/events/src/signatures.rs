@@ -30,7 +30,7 @@ pub struct Message {
     pub subject: Option<String>,
     /// When.
     pub time: String,
-    /// The same, by the name of Standard Webhooks.
+    /// The time again, by the name of Standard Webhooks.
     pub timestamp: String,
     /// Order of events: decimal digits.
     pub sequence: String,

@@ -50,16 +50,16 @@ impl Streams {
     }
 
     /// Wakes the listeners.
-    pub(super) fn tell(&self, newest: i64) {
-        self.newest.send_if_modified(|known| {
-            let is_news = *known < newest;
-            *known = newest.max(*known);
+    pub(super) fn notify(&self, newest: i64) {
+        self.newest.send_if_modified(|position| {
+            let is_news = *position < newest;
+            *position = newest.max(*position);
             is_news
         });
     }
 
-    /// A place among this process's streams; freed on drop.
-    fn place(&self, user: Uuid, organization: Uuid) -> Result<StreamSlot> {
+    /// A slot among this process's streams; freed on drop.
+    fn acquire_slot(&self, user: Uuid, organization: Uuid) -> Result<StreamSlot> {
         let whose = [(user, OF_USER), (organization, OF_ORGANIZATION), (Uuid::nil(), IN_ALL)];
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if whose.iter().any(|(id, most)| open.get(id).is_some_and(|n| n >= most)) {
@@ -131,7 +131,7 @@ pub struct Stream {
     checked: Option<Instant>,
     sent: Instant,
     is_over: bool,
-    _place: StreamSlot,
+    _slot: StreamSlot,
 }
 
 /// Opens a stream after `last`, the last number that the reader has; none = from now on.
@@ -151,11 +151,11 @@ pub async fn open(
     let (Some(user), Some(organization)) = (caller.user_id(), caller.org()) else {
         return Err(Error::internal("a stream without a user"));
     };
-    let place = service.streams.place(user.0, organization.id.0)?;
+    let slot = service.streams.acquire_slot(user.0, organization.id.0)?;
     let newest = service.streams.newest.subscribe();
     let position = events::position(&service.platform.db).await?;
     let removed = events::removed_up_to(&service.platform.db, &visibility(caller, None).scope).await?;
-    service.streams.tell(position);
+    service.streams.notify(position);
     let (cursor, gap) = match last.map(|last| last.parse::<i64>().ok()) {
         None => (position, None),
         // The beginning, even if events were removed: a reader who asks for it has read nothing yet.
@@ -177,7 +177,7 @@ pub async fn open(
         checked: None,
         sent: Instant::now(),
         is_over: false,
-        _place: place,
+        _slot: slot,
     })
 }
 
@@ -201,7 +201,7 @@ impl Stream {
                 self.is_over = true;
                 return Some(Next::Leaving);
             }
-            match self.look().await {
+            match self.read_next().await {
                 Ok(events) if !events.is_empty() => {
                     self.sent = Instant::now();
                     return Some(Next::Events(events));
@@ -239,7 +239,7 @@ impl Stream {
     }
 
     /// Reads on, with the present rights of the credential.
-    async fn look(&mut self) -> Result<Vec<Stored>> {
+    async fn read_next(&mut self) -> Result<Vec<Stored>> {
         let up_to = *self.newest.borrow_and_update();
         let is_due = self.checked.is_none_or(|at| at.elapsed() >= CHECK);
         if up_to <= self.cursor && !is_due {
@@ -251,7 +251,7 @@ impl Stream {
             return Ok(Vec::new());
         }
         let visibility = visibility(&caller, (!self.types.is_empty()).then_some(self.types.as_slice()));
-        let found =
+        let rows =
             events::after(&self.service.platform.db, &visibility, (self.cursor, up_to), AT_ONCE).await?;
         // Read after the events: it includes events removed before they were read; events removed since then were read.
         let removed = events::removed_up_to(&self.service.platform.db, &visibility.scope).await?;
@@ -262,11 +262,11 @@ impl Stream {
             self.newest.mark_changed();
             return Ok(Vec::new());
         }
-        let is_full = found.len() as u64 == AT_ONCE;
-        self.cursor = found.last().filter(|_| is_full).map_or(up_to, |last| last.seq);
+        let is_full = rows.len() as u64 == AT_ONCE;
+        self.cursor = rows.last().filter(|_| is_full).map_or(up_to, |last| last.seq);
         if is_full {
             self.newest.mark_changed();
         }
-        Ok(found)
+        Ok(rows)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{kinds, signatures};
 use crate::Events;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     redacted::REDACTED,
     webhook_target::{self, Target as Address},
 };
@@ -91,15 +91,15 @@ pub(super) fn takes(
 
 /// A page of the subscriptions in the caller's hierarchy.
 pub async fn list(service: &Events, caller: &Caller, page: PageRequest) -> Result<Page<View>> {
-    let found = subscriptions::list(&service.platform.db, &hierarchy(caller), page).await?;
-    let ids: Vec<Uuid> = found.rows.iter().map(|s| s.id).collect();
+    let listed = subscriptions::list(&service.platform.db, &hierarchy(caller), page).await?;
+    let ids: Vec<Uuid> = listed.rows.iter().map(|s| s.id).collect();
     let counts = subscriptions::counts(&service.platform.db, &ids).await?;
-    let request = found.request;
-    let rows = found.rows.into_iter().map(|s| {
+    let request = listed.request;
+    let rows = listed.rows.into_iter().map(|s| {
         let counts = counts.get(&s.id).copied().unwrap_or_default();
         view(service, caller, s, counts, None)
     });
-    Ok(Page { rows: rows.collect(), total: found.total, request })
+    Ok(Page { rows: rows.collect(), total: listed.total, request })
 }
 
 /// The subscriptions in the caller's hierarchy to which nothing arrives, or that the service has switched off.
@@ -110,8 +110,8 @@ pub async fn failing(service: &Events, caller: &Caller, page: PageRequest) -> Re
     if !caller.holds(Permission::ReadAlerts) {
         return Err(Error::insufficient_permissions());
     }
-    let found = subscriptions::failing(&service.platform.db, &hierarchy(caller), page).await?;
-    Ok(found.map(|s| view(service, caller, s, Counts::default(), None)))
+    let listed = subscriptions::failing(&service.platform.db, &hierarchy(caller), page).await?;
+    Ok(listed.map(|s| view(service, caller, s, Counts::default(), None)))
 }
 
 fn view(
@@ -161,19 +161,19 @@ pub async fn load(
     id: Option<Uuid>,
 ) -> Result<(Granted<Uuid>, Subscription)> {
     subscription_gate(caller, action)?;
-    let found = match id {
+    let subscription = match id {
         Some(id) => subscriptions::get(&service.platform.db, id).await?,
         None => None,
     };
-    allowed(caller, action, found)
+    allowed(caller, action, subscription)
 }
 
 pub(super) fn allowed(
     caller: &Caller,
     action: Action,
-    found: Option<Subscription>,
+    subscription: Option<Subscription>,
 ) -> Result<(Granted<Uuid>, Subscription)> {
-    let s = found.filter(|s| !s.is_deleted).ok_or(Error::NotFound(ObjectKind::EventSubscription))?;
+    let s = subscription.filter(|s| !s.is_deleted).ok_or(Error::NotFound(ObjectKind::EventSubscription))?;
     Ok((decide(caller, action, &SubscriptionTarget { id: s.id, path: s.path }).granted()?, s))
 }
 
@@ -197,19 +197,19 @@ pub async fn create(
     }
     let body = body()?;
     let own = caller.org().map(|o| o.id);
-    let named = body.organization_id.as_deref().filter(|id| !id.is_empty());
-    let organization = named.map_or(own, |id| id.parse().ok());
-    let place = match organization {
+    let requested = body.organization_id.as_deref().filter(|id| !id.is_empty());
+    let organization = requested.map_or(own, |id| id.parse().ok());
+    let node = match organization {
         Some(id) => organizations::node(&service.platform.db, id).await?,
         None => None,
     };
-    let home = in_hierarchy(caller, place.as_ref())?;
-    let place = place.ok_or_else(|| Error::internal("a grant without a place"))?;
+    let granted = in_hierarchy(caller, node.as_ref())?;
+    let node = node.ok_or_else(|| Error::internal("a grant without an organization"))?;
     let name = body.name.clone().unwrap_or_default();
     let types = body.types.unwrap_or_default();
     readable(caller, &types)?;
     let url = sent_address(body.url, None)?.unwrap_or_default();
-    check(service, home.id(), Some(&name), Some(&url), Some(&types)).await?;
+    check(service, granted.id(), Some(&name), Some(&url), Some(&types)).await?;
     let (id, secret, now) = (
         service.platform.fresh::<Uuid>(),
         signatures::generate(&*service.platform.entropy),
@@ -218,8 +218,8 @@ pub async fn create(
     let enabled = body.enabled.unwrap_or(true);
     let new = Subscription {
         id,
-        path: place.path,
-        org_type: place.org_type,
+        path: node.path,
+        org_type: node.org_type,
         is_deleted: false,
         is_suspended: false,
         name,
@@ -241,7 +241,7 @@ pub async fn create(
         updated_at: now,
     };
     let mut tx = service.platform.db.begin().await?;
-    if !subscriptions::insert(&mut tx, &home, &new, service.settings.events.subscriptions).await? {
+    if !subscriptions::insert(&mut tx, &granted, &new, service.settings.events.subscriptions).await? {
         return Err(Error::conflict("too many event subscriptions"));
     }
     record(
@@ -265,18 +265,18 @@ pub async fn update(
     id: Option<Uuid>,
     body: impl FnOnce() -> Result<Input>,
 ) -> Result<View> {
-    let (_, seen) = load(service, caller, Action::Update, id).await?;
+    let (_, stored) = load(service, caller, Action::Update, id).await?;
     let mut body = body()?;
-    body.url = sent_address(body.url, Some(&address(service, &seen)))?;
+    body.url = sent_address(body.url, Some(&address(service, &stored)))?;
     // A new address receives the events of the old one, so the caller must be able to read them.
     let leads_elsewhere = body.types.is_some() || body.url.is_some();
     if leads_elsewhere {
-        readable(caller, body.types.as_ref().unwrap_or(&seen.types))?;
+        readable(caller, body.types.as_ref().unwrap_or(&stored.types))?;
     }
-    check(service, seen.path.id, body.name.as_deref(), body.url.as_deref(), body.types.as_deref()).await?;
+    check(service, stored.path.id, body.name.as_deref(), body.url.as_deref(), body.types.as_deref()).await?;
     let now = service.platform.now();
     let mut tx = service.platform.db.begin().await?;
-    let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, seen.id).await?)?;
+    let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, stored.id).await?)?;
     let before = audited(&s, None);
     s.name = body.name.unwrap_or(s.name);
     s.types = body.types.unwrap_or(s.types);
@@ -317,9 +317,9 @@ pub async fn update(
 
 /// Removes one with its deliveries.
 pub async fn remove(service: &Events, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<()> {
-    let (_, seen) = load(service, caller, Action::Delete, id).await?;
+    let (_, stored) = load(service, caller, Action::Delete, id).await?;
     let mut tx = service.platform.db.begin().await?;
-    let (granted, s) = allowed(caller, Action::Delete, subscriptions::lock(&mut tx, seen.id).await?)?;
+    let (granted, s) = allowed(caller, Action::Delete, subscriptions::lock(&mut tx, stored.id).await?)?;
     subscriptions::remove(&mut tx, &granted).await?;
     record(
         &mut tx,
@@ -343,13 +343,13 @@ pub async fn rotate(
     ctx: &RequestContext,
     id: Option<Uuid>,
 ) -> Result<View> {
-    let (_, seen) = load(service, caller, Action::Update, id).await?;
+    let (_, stored) = load(service, caller, Action::Update, id).await?;
     if !caller.may_see_alert_secrets() {
         return Err(Error::forbidden("access denied: secrets are shown to people in person only"));
     }
     let now = service.platform.now();
     let mut tx = service.platform.db.begin().await?;
-    let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, seen.id).await?)?;
+    let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, stored.id).await?)?;
     let secret = signatures::generate(&*service.platform.entropy);
     let sealed = signatures::seal(&service.platform.keys, &*service.platform.entropy, s.id, &secret)?;
     s.previous_secret = Some(std::mem::replace(&mut s.secret, sealed));
@@ -381,9 +381,9 @@ pub async fn reseal_all(service: &Events) -> Result<u64> {
         let page = subscriptions::after(&service.platform.db, after, AT_ONCE).await?;
         let Some(last) = page.last() else { return Ok(lost) };
         after = last.id;
-        for seen in page {
+        for stored in page {
             let mut tx = service.platform.db.begin().await?;
-            let Some(mut s) = subscriptions::lock(&mut tx, seen.id).await? else { continue };
+            let Some(mut s) = subscriptions::lock(&mut tx, stored.id).await? else { continue };
             if sealed_anew(service, &mut s).is_err() {
                 tracing::error!(subscription = %s.id, "a subscription cannot be opened; it stays as it is");
                 lost += 1;

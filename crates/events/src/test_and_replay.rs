@@ -84,8 +84,8 @@ pub async fn deliveries(
 ) -> Result<Page<Delivery>> {
     let (_, s) = load(service, caller, Action::Read, id).await?;
     bailiwick_platform::list_filters::check_lengths([Some(states.len())])?;
-    let known = |state: &String| super::deliver::states().any(|known| known == state);
-    let states = (!states.is_empty()).then(|| states.into_iter().filter(known).collect::<Vec<_>>());
+    let is_state = |state: &String| super::deliver::states().any(|is_state| is_state == state);
+    let states = (!states.is_empty()).then(|| states.into_iter().filter(is_state).collect::<Vec<_>>());
     Ok(deliveries::list(&service.platform.db, s.id, states.as_deref(), page).await?)
 }
 
@@ -104,7 +104,7 @@ pub async fn replay(
     id: Option<Uuid>,
     body: impl FnOnce() -> Result<Replay>,
 ) -> Result<u64> {
-    let (_, seen) = load(service, caller, Action::Update, id).await?;
+    let (_, stored) = load(service, caller, Action::Update, id).await?;
     let body = body()?;
     let again = match (&body.event_id, &body.since) {
         (Some(event), None) => {
@@ -120,7 +120,7 @@ pub async fn replay(
         _ => return Err(Error::field("event_id", "required")),
     };
     let mut tx = service.platform.db.begin().await?;
-    let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, seen.id).await?)?;
+    let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, stored.id).await?)?;
     let count =
         deliveries::replay(&mut tx, &granted, &sight_of(&s), &again, service.platform.now(), REPLAYED)
             .await?;

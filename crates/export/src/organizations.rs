@@ -38,7 +38,8 @@ pub struct Row {
     pub synced_at: Option<Ts>,
 }
 
-/// A part of the CSV file; the first has the header. The last column has values only if organizations are synced to an identity provider.
+/// A part of the CSV file; the first has the header. The last column has values only if organizations are synced to an
+/// identity provider.
 ///
 /// # Errors
 /// As [`csv()`].

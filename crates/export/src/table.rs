@@ -6,7 +6,8 @@ use std::borrow::Cow;
 /// A column: its name in the header, and the cell of a row.
 pub type CsvColumn<R> = (&'static str, fn(&R) -> Cow<'_, str>);
 
-/// A part of a file: the header if it is the first part, and one line for each row; a row is dropped once it is written.
+/// A part of a file: the header if it is the first part, and one line for each row; a row is dropped once it is
+/// written.
 ///
 /// # Errors
 /// The part could not be written.
@@ -37,9 +38,9 @@ const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 /// What begins a new cell for a reader with another list separator, or one that does not know quotes.
 const BREAKS: [char; 4] = [';', '\t', '\r', '\n'];
 
-/// Adds an apostrophe before each piece of a cell that a spreadsheet would read as a formula: at its beginning, and behind
-/// what separates cells or rows elsewhere. Italian and German spreadsheets separate by semicolons. Blanks and quotes
-/// before a formula do not keep them from reading it.
+/// Adds an apostrophe before each piece of a cell that a spreadsheet would read as a formula: at its beginning, and
+/// behind what separates cells or rows elsewhere. Italian and German spreadsheets separate by semicolons. Blanks and
+/// quotes before a formula do not keep them from reading it.
 fn neutral(cell: Cow<'_, str>) -> Cow<'_, str> {
     let is_formula = |text: &str| text.trim_start_matches([' ', '"', '\u{a0}']).starts_with(FORMULA);
     let begins_so = is_formula(&cell) || cell.starts_with(&BREAKS[1..]);

@@ -9,7 +9,7 @@ pub(crate) fn second(at: Ts) -> String {
     text.replacen('T', " ", 1).replacen('Z', " UTC", 1)
 }
 
-/// The same; empty when there is none.
+/// The time as [`second`] writes it; empty when there is none.
 pub(crate) fn second_or_empty(at: Option<Ts>) -> String {
     at.map(second).unwrap_or_default()
 }

@@ -20,7 +20,8 @@ pub struct Attention {
     pub changes: Vec<CriticalChange>,
 }
 
-/// Returns what the caller should look at first, at most `rows` of each. Simultaneous requests of one scope share the read.
+/// Returns what the caller should look at first, at most `rows` of each. Simultaneous requests of one scope share the
+/// read.
 ///
 /// # Errors
 /// 403 for a caller who may not read systems.

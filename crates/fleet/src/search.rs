@@ -1,5 +1,5 @@
-//! One text over organizations, users, systems and applications (spec: search#search). Each kind is found as its list finds
-//! it, with the same permission, scope and caches.
+//! One text over organizations, users, systems and applications (spec: search#search). Each kind is found as its list
+//! finds it, with the same permission, scope and caches.
 
 use crate::{
     Fleet,
@@ -63,12 +63,12 @@ pub async fn search(
     }
     let page = PageRequest { page: 1, page_size: most.clamp(1, MOST) };
     let is_asked = |kind: SearchKind| kinds.is_none_or(|kinds| kinds.contains(&kind));
-    let mut found = SearchResults::default();
+    let mut results = SearchResults::default();
     if is_asked(SearchKind::Organizations) {
-        found.organizations = organizations::search(&service.directory, caller, text, page).await?;
+        results.organizations = organizations::search(&service.directory, caller, text, page).await?;
     }
     if is_asked(SearchKind::Users) && gate(caller, Action::Read, Resource::Users).is_ok() {
-        found.users = Some(users::search(&service.directory, caller, text, page).await?);
+        results.users = Some(users::search(&service.directory, caller, text, page).await?);
     }
     if is_asked(SearchKind::Systems) && gate(caller, Action::Read, Resource::Systems).is_ok() {
         let query = SystemQuery {
@@ -76,7 +76,7 @@ pub async fn search(
             order: Some((SystemOrder::Name, SortDirection::Asc)),
             page,
         };
-        found.systems = Some(systems::list(service, caller, query).await?);
+        results.systems = Some(systems::list(service, caller, query).await?);
     }
     if is_asked(SearchKind::Applications) && gate(caller, Action::Read, Resource::Applications).is_ok() {
         let query = ApplicationQuery {
@@ -84,7 +84,7 @@ pub async fn search(
             order: Some((ApplicationOrder::DisplayName, SortDirection::Asc)),
             page,
         };
-        found.applications = Some(applications::list(service, caller, query).await?);
+        results.applications = Some(applications::list(service, caller, query).await?);
     }
-    Ok(found)
+    Ok(results)
 }

@@ -27,7 +27,7 @@ pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// Whether there is a document of this name.
 pub(crate) fn exists(name: &str) -> bool {
-    NAMES.iter().any(|(known, _)| *known == name)
+    NAMES.iter().any(|(document, _)| *document == name)
 }
 
 /// Names of all pictures.
@@ -38,7 +38,7 @@ pub(crate) fn pictures() -> impl Iterator<Item = &'static str> {
 
 /// A picture by its name from the root of the repository.
 pub(crate) fn picture(name: &str) -> Option<&'static [u8]> {
-    PICTURES.iter().find(|(known, _)| *known == name).map(|(_, bytes)| *bytes)
+    PICTURES.iter().find(|(picture, _)| *picture == name).map(|(_, bytes)| *bytes)
 }
 
 /// The name of the picture that `make diagrams` makes of a Mermaid diagram; the first one in a document has number 1.

@@ -1,9 +1,9 @@
 //! The documents of the repository and the reference of the interface as pages with a navigation and a search. It knows
 //! texts alone: no request, no storage.
 //!
-//! [`documents`] has what the repository has, [`markdown`] renders it, [`shelves`] sorts it, [`mod@reference`] makes pages
-//! of the OpenAPI document, [`search`] finds sections and operations, and [`page`] puts it all into templates. A page of
-//! the guide is a file in `docs/`, named in `docs/README.md`; nothing else is to be done for it.
+//! [`documents`] has what the repository has, [`markdown`] renders it, [`shelves`] sorts it, [`mod@reference`] makes
+//! pages of the OpenAPI document, [`search`] finds sections and operations, and [`page`] puts it all into templates. A
+//! page of the guide is a file in `docs/`, named in `docs/README.md`; nothing else is to be done for it.
 
 mod assets;
 mod documents;
@@ -88,8 +88,8 @@ impl Guide {
 
     /// A document by its address.
     pub fn page(&self, address: &str, at: &At<'_>) -> Option<Page> {
-        let place = self.site.find(address)?;
-        Some(place.framed(|| self.templates.render("document.html", self.site.context(place))).at(at))
+        let page = self.site.find(address)?;
+        Some(page.framed(|| self.templates.render("document.html", self.site.context(page))).at(at))
     }
 
     /// In place of a page that does not exist.
@@ -105,11 +105,11 @@ impl Guide {
         // A few operations follow the pages; the reference has a search of its own for all of them.
         let found_operations = operations.iter().take(search::MOST / 5);
         let found_operations: Vec<_> =
-            found_operations.filter_map(|place| self.reference.index().show(*place, &query)).collect();
+            found_operations.filter_map(|number| self.reference.index().show(*number, &query)).collect();
         let left = search::MOST - found_operations.len();
         let found_pages = pages.iter().take(left);
         let found_pages: Vec<_> =
-            found_pages.filter_map(|place| self.site.index().show(*place, &query)).collect();
+            found_pages.filter_map(|number| self.site.index().show(*number, &query)).collect();
         let context = json!({
             "shelves": self.site.shelves(""),
             "q": shown(text),

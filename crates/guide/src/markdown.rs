@@ -304,21 +304,21 @@ impl<'a> Writer<'a> {
 
 /// Without the paragraphs around anchors, which have no text.
 fn without_empty_paragraphs<'a>(events: impl Iterator<Item = Event<'a>>) -> Vec<Event<'a>> {
-    let mut kept: Vec<Event<'a>> = Vec::new();
+    let mut output: Vec<Event<'a>> = Vec::new();
     for event in events {
         let is_end = matches!(event, Event::End(TagEnd::Paragraph));
-        kept.push(event);
+        output.push(event);
         if is_end {
             let is_html = |event: &&Event<'_>| matches!(event, Event::InlineHtml(_));
-            let inner = kept.iter().rev().skip(1).take_while(is_html).count();
-            let start = kept.len() - 2 - inner;
-            if inner > 0 && matches!(kept[start], Event::Start(Tag::Paragraph)) {
-                kept.pop();
-                kept.remove(start);
+            let inner = output.iter().rev().skip(1).take_while(is_html).count();
+            let start = output.len() - 2 - inner;
+            if inner > 0 && matches!(output[start], Event::Start(Tag::Paragraph)) {
+                output.pop();
+                output.remove(start);
             }
         }
     }
-    kept
+    output
 }
 
 #[cfg(test)]

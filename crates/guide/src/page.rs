@@ -58,8 +58,8 @@ impl Framed {
     pub(crate) fn at(&self, at: &At<'_>) -> Page {
         let theme = if at.theme.is_empty() { String::new() } else { format!(" data-theme=\"{}\"", at.theme) };
         let html = self.html.replace(ROOT, at.root).replace(THEME, &theme).replace(BASE, at.base);
-        let place = hash([at.root, at.base, at.theme].join(" "));
-        Page { html, tag: format!("{}-{place}", self.tag) }
+        let state = hash([at.root, at.base, at.theme].join(" "));
+        Page { html, tag: format!("{}-{state}", self.tag) }
     }
 }
 

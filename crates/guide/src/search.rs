@@ -55,21 +55,21 @@ impl Index {
     /// Of these entries; earlier ones come first among equals.
     pub(crate) fn new(entries: Vec<SearchEntry>) -> Index {
         let mut index = Index::default();
-        for (place, entry) in entries.iter().enumerate() {
+        for (number, entry) in entries.iter().enumerate() {
             let heading_weight = if entry.heading.is_empty() { 0 } else { 20 };
-            index.add(place, &entry.title, if entry.heading.is_empty() { 25 } else { 8 });
-            index.add(place, &entry.heading, heading_weight);
-            index.add(place, &entry.text, 1);
-            index.add(place, &entry.more, 2);
+            index.add(number, &entry.title, if entry.heading.is_empty() { 25 } else { 8 });
+            index.add(number, &entry.heading, heading_weight);
+            index.add(number, &entry.text, 1);
+            index.add(number, &entry.more, 2);
         }
         index.entries = entries;
         index
     }
 
-    fn add(&mut self, place: usize, text: &str, weight: u32) {
+    fn add(&mut self, number: usize, text: &str, weight: u32) {
         for (start, end, word) in words(text) {
             for word in parts(text.get(start..end).unwrap_or_default()).chain([word]) {
-                let score = self.words.entry(word).or_default().entry(place).or_default();
+                let score = self.words.entry(word).or_default().entry(number).or_default();
                 // Repetition counts little.
                 *score = (*score + weight).min(weight.max(*score) + 4);
             }
@@ -86,14 +86,14 @@ impl Index {
                 None => found,
                 Some(before) => {
                     let both =
-                        before.into_iter().filter_map(|(place, n)| Some((place, n + found.get(&place)?)));
+                        before.into_iter().filter_map(|(number, n)| Some((number, n + found.get(&number)?)));
                     both.collect()
                 }
             });
         }
-        let mut places: Vec<(usize, u32)> = scores.unwrap_or_default().into_iter().collect();
-        places.sort_by_key(|(place, score)| (u32::MAX - score, *place));
-        places.into_iter().map(|(place, _)| place).collect()
+        let mut numbers: Vec<(usize, u32)> = scores.unwrap_or_default().into_iter().collect();
+        numbers.sort_by_key(|(number, score)| (u32::MAX - score, *number));
+        numbers.into_iter().map(|(number, _)| number).collect()
     }
 
     fn beginning_with(&self, start: &str) -> HashMap<usize, u32> {
@@ -101,9 +101,9 @@ impl Index {
         for (word, found) in
             self.words.range(start.to_owned()..).take_while(|(word, _)| word.starts_with(start))
         {
-            for (place, score) in found {
+            for (number, score) in found {
                 let score = if word == start { score * 2 } else { *score };
-                let best = all.entry(*place).or_default();
+                let best = all.entry(*number).or_default();
                 *best = (*best).max(score);
             }
         }
@@ -111,8 +111,8 @@ impl Index {
     }
 
     /// The entry of a place as a result.
-    pub(crate) fn show(&self, place: usize, query: &Query) -> Option<Hit> {
-        let entry = self.entries.get(place)?;
+    pub(crate) fn show(&self, number: usize, query: &Query) -> Option<Hit> {
+        let entry = self.entries.get(number)?;
         Some(Hit {
             href: entry.href.clone(),
             title: entry.title.clone(),

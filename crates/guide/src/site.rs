@@ -33,7 +33,7 @@ pub(crate) struct Site {
     articles: BTreeMap<&'static str, Article>,
     shelves: Vec<Shelf>,
     order: Vec<&'static str>,
-    places: Vec<SitePage>,
+    site_pages: Vec<SitePage>,
     index: OnceLock<Index>,
 }
 
@@ -43,22 +43,22 @@ impl Site {
             documents::all().map(|(name, text)| (name, markdown::render(name, text))).collect();
         let shelves = shelves(&articles);
         let order: Vec<&'static str> = shelves.iter().flat_map(|shelf| shelf.pages.iter().copied()).collect();
-        let place = |name: &&'static str| SitePage {
+        let site_page = |name: &&'static str| SitePage {
             name,
             number: order.iter().position(|other| other == name),
             framed: OnceLock::new(),
         };
-        let places = articles.keys().map(place).collect();
-        Site { articles, shelves, order, places, index: OnceLock::new() }
+        let site_pages = articles.keys().map(site_page).collect();
+        Site { articles, shelves, order, site_pages, index: OnceLock::new() }
     }
 
     /// The document at this address.
     pub(crate) fn find(&self, wanted: &str) -> Option<&SitePage> {
-        self.places.iter().find(|place| address(place.name) == wanted)
+        self.site_pages.iter().find(|site_page| address(site_page.name) == wanted)
     }
 
     pub(crate) fn addresses(&self) -> impl Iterator<Item = &str> {
-        self.places.iter().map(|place| address(place.name))
+        self.site_pages.iter().map(|site_page| address(site_page.name))
     }
 
     fn title<'a>(&'a self, name: &'a str) -> &'a str {
@@ -77,8 +77,8 @@ impl Site {
     }
 
     /// What a page is rendered from.
-    pub(crate) fn context(&self, place: &SitePage) -> Value {
-        let Some(article) = self.articles.get(place.name) else { return json!({}) };
+    pub(crate) fn context(&self, site_page: &SitePage) -> Value {
+        let Some(article) = self.articles.get(site_page.name) else { return json!({}) };
         let neighbour = |number: Option<usize>| {
             let name = self.order.get(number?)?;
             Some(json!({"href": href(address(name)), "title": self.title(name)}))
@@ -92,9 +92,9 @@ impl Site {
             "html": article.html,
             "has_title": article.sections.first().is_some_and(|first| first.level == 1),
             "parts": parts,
-            "shelves": self.shelves(place.name),
-            "before": neighbour(place.number.and_then(|number| number.checked_sub(1))),
-            "after": neighbour(place.number.map(|number| number + 1)),
+            "shelves": self.shelves(site_page.name),
+            "before": neighbour(site_page.number.and_then(|number| number.checked_sub(1))),
+            "after": neighbour(site_page.number.map(|number| number + 1)),
         })
     }
 
@@ -131,16 +131,16 @@ mod tests {
     #[test]
     fn every_document_is_on_a_shelf() {
         let site = Site::new();
-        for place in &site.places {
-            assert!(place.number.is_some(), "docs/README.md does not name {}", place.name);
+        for site_page in &site.site_pages {
+            assert!(site_page.number.is_some(), "docs/README.md does not name {}", site_page.name);
         }
-        assert!(site.places.len() > 50 && site.order.first() == Some(&"docs/README.md"));
+        assert!(site.site_pages.len() > 50 && site.order.first() == Some(&"docs/README.md"));
     }
 
     #[test]
     fn every_link_and_every_anchor_resolves() {
         let site = Site::new();
-        let mut seen = 0;
+        let mut count = 0;
         for (name, article) in &site.articles {
             for link in article.html.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
                 let (page, anchor) = link.split_once('#').unwrap_or((link, ""));
@@ -155,13 +155,13 @@ mod tests {
                 if page.starts_with("pictures/") {
                     continue;
                 }
-                seen += 1;
-                let place = site.find(&page).unwrap_or_else(|| panic!("{name}: {link}"));
-                let anchors = &site.articles[place.name].anchors;
+                count += 1;
+                let site_page = site.find(&page).unwrap_or_else(|| panic!("{name}: {link}"));
+                let anchors = &site.articles[site_page.name].anchors;
                 assert!(anchor.is_empty() || anchors.contains(anchor), "{name}: no anchor {link}");
             }
         }
-        assert!(seen > 400, "{seen}");
+        assert!(count > 400, "{count}");
     }
 
     #[test]

@@ -29,8 +29,8 @@ pub async fn authenticate_bearer(service: &Identity, request: &BearerRequest<'_>
     authenticate_access_token(service, token).await
 }
 
-/// Authenticates a request of a tool, which carries a personal API key: as `Bearer`, or as the password of `Basic` with any
-/// user name.
+/// Authenticates a request of a tool, which carries a personal API key: as `Bearer`, or as the password of `Basic` with
+/// any user name.
 ///
 /// # Errors
 /// 401 for every other credential; 429 beyond the rate of the key.
@@ -69,11 +69,11 @@ pub async fn exchange(
 ) -> Result<Session> {
     let refused = || Error::unauthenticated("invalid access token");
     if let Some(external) = &service.external {
-        let named =
+        let lookup =
             async { relying_party::user_of(service, external, provider_token).await.map_err(not_read) };
-        let named = counted.beside(named).await?;
-        let (found, _) = named.filter(|(_, party)| *party == TokenAudience::Own).ok_or_else(refused)?;
-        return start(service, ctx, found.user, found.sign_in).await;
+        let own = counted.beside(lookup).await?.filter(|(_, party)| *party == TokenAudience::Own);
+        let (token_user, _) = own.ok_or_else(refused)?;
+        return start(service, ctx, token_user.user, token_user.sign_in).await;
     }
     let subject = async { oidc::subject_of_access_token(service, provider_token).await.map_err(not_read) };
     let subject = counted.beside(subject).await?;
@@ -115,8 +115,8 @@ pub async fn user_of_any_token(service: &Identity, request: &BearerRequest<'_>) 
         Some(external) => {
             // A request without a session makes the service call the provider, so it is limited like the exchange.
             let counted = service.token_requests.count(service.as_ref(), request.client_ip)?;
-            let named = async { relying_party::user_of(service, external, token).await.map_err(not_read) };
-            counted.beside(named).await?.map(|(found, _)| found.user)
+            let lookup = async { relying_party::user_of(service, external, token).await.map_err(not_read) };
+            counted.beside(lookup).await?.map(|(token_user, _)| token_user.user)
         }
         None => oidc::user_of_access_token(service, token).await.map_err(not_read)?,
     };

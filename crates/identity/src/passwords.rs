@@ -30,8 +30,8 @@ const SALT_BYTES: usize = 16;
 /// How long a request waits for a permit to hash.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// Salt and output of a hash that matches no known password. With the cost of a real one before them it is checked for accounts
-/// that do not exist or have no password, so their response takes as long as any other.
+/// Salt and output of a hash that matches no known password. With the cost of a real one before them it is checked for
+/// accounts that do not exist or have no password, so their response takes as long as any other.
 const DUMMY_HASH: &str = "rQi75XBF5AMQyOqTJGm/Eg$geGC01tzwWfH/cgl+VEH2qOxdFbcwX/BWi363MdWdl0";
 
 /// The permits for hashing and the recent failures.
@@ -68,7 +68,7 @@ impl Passwords {
         self.failures.refused()
     }
 
-    async fn turn(&self) -> Result<OwnedSemaphorePermit> {
+    async fn permit(&self) -> Result<OwnedSemaphorePermit> {
         let permit = self.turns.clone().acquire_owned();
         acquire_within(permit, LONGEST_WAIT, "too many passwords wait to be hashed").await
     }
@@ -79,10 +79,10 @@ pub async fn hash(service: &Identity, password: &str) -> Result<String> {
     let salt = random::<SALT_BYTES>(&*service.platform.entropy);
     let password = normal_password(password).into_owned();
     let hasher = service.passwords.hasher.clone();
-    let turn = service.passwords.turn().await?;
+    let permit = service.passwords.permit().await?;
     tokio::task::spawn_blocking(move || {
         let hashed = hasher.hash_password_with_salt(password.as_bytes(), &salt);
-        drop(turn);
+        drop(permit);
         hashed.map(|hash| hash.to_string()).map_err(Error::internal)
     })
     .await
@@ -94,21 +94,21 @@ pub async fn hash(service: &Identity, password: &str) -> Result<String> {
 pub async fn verify(service: &Identity, password: &str, hash: Option<&str>) -> Result<bool> {
     let wanted = hash.unwrap_or(&service.passwords.nobody);
     let normal = normal_password(password);
-    let mut is_right = hash_matches(&normal, wanted, service.passwords.turn().await?).await?;
+    let mut is_right = hash_matches(&normal, wanted, service.passwords.permit().await?).await?;
     if !is_right && normal != password {
         // Hashes of the time before passwords had a normal form.
-        is_right = hash_matches(password, wanted, service.passwords.turn().await?).await?;
+        is_right = hash_matches(password, wanted, service.passwords.permit().await?).await?;
     }
     Ok(is_right && hash.is_some())
 }
 
 /// Whether the text matches the hash. The permit `turn` is released when the check ends, even if the caller has left.
-pub(crate) async fn hash_matches(text: &str, hash: &str, turn: OwnedSemaphorePermit) -> Result<bool> {
+pub(crate) async fn hash_matches(text: &str, hash: &str, permit: OwnedSemaphorePermit) -> Result<bool> {
     let (password, hash) = (text.to_owned(), hash.to_owned());
     tokio::task::spawn_blocking(move || {
         // With the cost that the hash names.
         let outcome = Argon2::default().verify_password(password.as_bytes(), hash.as_str());
-        drop(turn);
+        drop(permit);
         match outcome {
             Ok(()) => Ok(true),
             Err(argon2::password_hash::Error::PasswordInvalid) => Ok(false),
@@ -232,12 +232,12 @@ pub async fn verify_at(
     user: UserId,
     client_ip: IpAddr,
     password: &str,
-    place: &PasswordLocation,
+    location: &PasswordLocation,
 ) -> Result<bool> {
     let guessed = GuessTarget::User(user);
-    match (place, &service.logto) {
-        (PasswordLocation::AtTenant(theirs), Some(logto)) => {
-            limited(service, guessed, client_ip, there::is_password(logto, theirs, password)).await
+    match (location, &service.logto) {
+        (PasswordLocation::AtTenant(account), Some(logto)) => {
+            limited(service, guessed, client_ip, there::is_password(logto, account, password)).await
         }
         (PasswordLocation::Local(hash), _) => {
             matches_user(service, guessed, client_ip, password, Some(hash)).await
@@ -248,8 +248,8 @@ pub async fn verify_at(
 
 /// Whether the password checked outside a transaction is still current. Changes at a tenant are not reported, so the
 /// answer there is always yes.
-pub async fn is_unchanged(tx: &mut Tx, user: UserId, place: &PasswordLocation) -> Result<bool> {
-    let PasswordLocation::Local(hash) = place else { return Ok(true) };
+pub async fn is_unchanged(tx: &mut Tx, user: UserId, location: &PasswordLocation) -> Result<bool> {
+    let PasswordLocation::Local(hash) = location else { return Ok(true) };
     Ok(identities::password(tx, user).await?.and_then(|p| p.hash).as_ref() == Some(hash))
 }
 
@@ -277,10 +277,10 @@ impl Prepared {
 ///
 /// # Errors
 /// 400 with the reason of the provider's refusal, 502 and 504 for the provider where the password is not set.
-pub async fn prepare(service: &Identity, password: &str, place: &PasswordLocation) -> Result<Prepared> {
-    match (place, &service.logto) {
-        (PasswordLocation::AtTenant(theirs), Some(logto)) => {
-            Ok(Prepared { hash: None, unknown: there::set(logto, theirs, password).await? })
+pub async fn prepare(service: &Identity, password: &str, location: &PasswordLocation) -> Result<Prepared> {
+    match (location, &service.logto) {
+        (PasswordLocation::AtTenant(account), Some(logto)) => {
+            Ok(Prepared { hash: None, unknown: there::set(logto, account, password).await? })
         }
         _ => Ok(Prepared { hash: Some(hash(service, password).await?), unknown: None }),
     }
@@ -320,7 +320,8 @@ pub fn check_mode(service: &Identity) -> Result<()> {
 /// of the user end.
 ///
 /// # Errors
-/// 401 without a fresh sign-in; the fields in the order of the specification; 429 after too many wrong current passwords.
+/// 401 without a fresh sign-in; the fields in the order of the specification; 429 after too many wrong current
+/// passwords.
 pub async fn change_own(
     service: &Identity,
     caller: &Caller,
@@ -331,27 +332,28 @@ pub async fn change_own(
     check_fresh_sign_in(service, caller)?;
     check_mode(service)?;
     let user = identity.user_id;
-    let place = location(service, user).await?;
-    let place = place.ok_or_else(|| Error::bad_request("password change not available for this user"))?;
+    let location = location(service, user).await?;
+    let location =
+        location.ok_or_else(|| Error::bad_request("password change not available for this user"))?;
     let body = body()?;
     check_own(&body)?;
     let wrong = || Error::field("current_password", "incorrect_password");
-    if !verify_at(service, user, request.client_ip, &body.current, &place).await? {
+    if !verify_at(service, user, request.client_ip, &body.current, &location).await? {
         return Err(wrong());
     }
-    let (kept, organization) = (chain_of(caller), identity.organization.id);
+    let (kept_chain, organization) = (chain_of(caller), identity.organization.id);
     let (whole, request) = (service.clone(), request.clone());
     let changing = async move {
         let service = &whole;
-        let prepared = prepare(service, &body.new, &place).await.map_err(as_new)?;
+        let prepared = prepare(service, &body.new, &location).await.map_err(as_new)?;
         let now = service.platform.now();
         let mut tx = service.platform.db.begin().await?;
         identities::get_for_login(&mut tx, user).await?;
         // The password checked before must still be current: it may have been changed while the new one was hashed.
-        if !is_unchanged(&mut tx, user, &place).await? {
+        if !is_unchanged(&mut tx, user, &location).await? {
             return Err(wrong());
         }
-        set_password(&mut tx, now, user, prepared.hash.as_deref(), Origin::Chosen, kept).await?;
+        set_password(&mut tx, now, user, prepared.hash.as_deref(), Origin::Chosen, kept_chain).await?;
         audit::record_own(&mut tx, now, &request, user, organization, AuditAction::UserPassword).await?;
         tx.commit().await?;
         prepared.into_result()

@@ -24,7 +24,7 @@ pub struct ThirdPartyApplication {
     pub description: String,
     /// Registered redirect addresses.
     pub redirect_uris: Vec<String>,
-    /// The same for sign-out.
+    /// Registered redirect addresses after sign-out.
     pub post_logout_redirect_uris: Vec<String>,
     /// Where it is opened.
     pub login_url: String,
@@ -40,8 +40,8 @@ pub struct ThirdPartyApplication {
 
 /// The applications that admit the caller: those of the catalogue, and those of the tenant with other ids.
 pub async fn visible(service: &Identity, caller: &Caller) -> Vec<ThirdPartyApplication> {
-    let theirs = logto_sync::applications(service).await;
-    let (theirs, domain) = match theirs.as_deref() {
+    let tenant = logto_sync::applications(service).await;
+    let (tenant_clients, domain) = match tenant.as_deref() {
         Some(Applications { clients, sign_in }) => (clients.as_slice(), sign_in.clone()),
         None => (&[][..], None),
     };
@@ -49,9 +49,9 @@ pub async fn visible(service: &Identity, caller: &Caller) -> Vec<ThirdPartyAppli
         Some(address) => address,
         None => sign_in_address(service).await,
     };
-    let ours = &service.settings.provider.clients;
-    let others = theirs.iter().filter(|client| !ours.iter().any(|own| own.id == client.id));
-    of(ours.iter().chain(others), &*service.platform.entropy, &sign_in, caller)
+    let own_clients = &service.settings.provider.clients;
+    let others = tenant_clients.iter().filter(|client| !own_clients.iter().any(|own| own.id == client.id));
+    visible_to(own_clients.iter().chain(others), &*service.platform.entropy, &sign_in, caller)
 }
 
 /// The sign-in address of applications without a configured one: the provider's authorization endpoint.
@@ -69,10 +69,10 @@ pub fn list(
     sign_in: &str,
     caller: &Caller,
 ) -> Vec<ThirdPartyApplication> {
-    of(settings.provider.clients.iter(), entropy, sign_in, caller)
+    visible_to(settings.provider.clients.iter(), entropy, sign_in, caller)
 }
 
-fn of<'a>(
+fn visible_to<'a>(
     clients: impl Iterator<Item = &'a Client>,
     entropy: &dyn Entropy,
     sign_in: &str,

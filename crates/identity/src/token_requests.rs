@@ -1,7 +1,7 @@
 //! The limit of requests to the token endpoints by client address (spec: conventions#rate-limits), over all processes.
 //!
-//! A request is counted while it reads what it needs first from the database, so that counting costs no time. It changes
-//! nothing before it is admitted.
+//! A request is counted while it reads what it needs first from the database, so that counting costs no time. It
+//! changes nothing before it is admitted.
 
 use bailiwick_domain::{Clock, Error, Result, metrics::Counter};
 use bailiwick_platform::{

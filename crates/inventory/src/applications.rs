@@ -285,11 +285,12 @@ mod tests {
 
     #[test]
     fn texts() {
-        let found = one(r#"{"id":"a","module":"b","name":"","source":"s","ui_name":"","version":"1.2"}"#);
-        assert_eq!(found.name.as_deref(), Some(""));
-        assert_eq!(found.source.as_deref(), Some("s"));
-        assert_eq!(found.display_name, None);
-        assert_eq!(found.version.as_deref(), Some("1.2"));
+        let application =
+            one(r#"{"id":"a","module":"b","name":"","source":"s","ui_name":"","version":"1.2"}"#);
+        assert_eq!(application.name.as_deref(), Some(""));
+        assert_eq!(application.source.as_deref(), Some("s"));
+        assert_eq!(application.display_name, None);
+        assert_eq!(application.version.as_deref(), Some("1.2"));
         assert_eq!(
             one(r#"{"id":"a","module":"b","ui_name":"Files"}"#).display_name.as_deref(),
             Some("Files")
@@ -336,25 +337,28 @@ mod tests {
             ("null", None),
             ("1e999", None),
         ] {
-            let found = one(&format!(r#"{{"id":"a","module":"b","certification_level":{level}}}"#));
-            assert_eq!(found.certification_level, column, "{level}");
-            assert_eq!(found.inventory_data, format!(r#"{{"certification_level":{level}}}"#));
-            assert_eq!(is_visible(&found), matches!(column, Some(4 | 5)));
+            let application = one(&format!(r#"{{"id":"a","module":"b","certification_level":{level}}}"#));
+            assert_eq!(application.certification_level, column, "{level}");
+            assert_eq!(application.inventory_data, format!(r#"{{"certification_level":{level}}}"#));
+            assert_eq!(is_visible(&application), matches!(column, Some(4 | 5)));
         }
     }
 
     #[test]
     fn user_facing() {
         for module in NOT_USER_FACING {
-            let found = one(&format!(r#"{{"id":"a1","module":"{module}","certification_level":5}}"#));
+            let application = one(&format!(r#"{{"id":"a1","module":"{module}","certification_level":5}}"#));
             assert_eq!(
-                (found.is_user_facing, found.url.as_deref(), is_visible(&found)),
+                (application.is_user_facing, application.url.as_deref(), is_visible(&application)),
                 (false, None, false)
             );
         }
         for module in ["nextcloud", "Samba", "samba2"] {
-            let found = one(&format!(r#"{{"id":"a1","module":"{module}","certification_level":4}}"#));
-            assert!(found.is_user_facing && found.url.is_some() && is_visible(&found), "{module}");
+            let application = one(&format!(r#"{{"id":"a1","module":"{module}","certification_level":4}}"#));
+            assert!(
+                application.is_user_facing && application.url.is_some() && is_visible(&application),
+                "{module}"
+            );
         }
     }
 
@@ -388,7 +392,7 @@ mod tests {
                     "modules":[{{"id":"a","module":"b","z":[],"user_domains":{domains},"B":"x"}}]}}"#
             )
         };
-        for (sent, kept) in [
+        for (sent, stored) in [
             (
                 r#"["ad.example","gone\"","ad.example"]"#,
                 r#"[{"name":"ad.example","schema":"ad"},{"name":"gone\""},{"name":"ad.example","schema":"ad"}]"#,
@@ -399,7 +403,7 @@ mod tests {
             ("null", "null"),
         ] {
             let found = applications(&facts(sent)).remove(0);
-            assert_eq!(found.inventory_data, format!(r#"{{"B":"x","user_domains":{kept},"z":[]}}"#));
+            assert_eq!(found.inventory_data, format!(r#"{{"B":"x","user_domains":{stored},"z":[]}}"#));
         }
         let unknown = one(r#"{"id":"a","module":"b","user_domains":["x"]}"#);
         assert_eq!(unknown.inventory_data, r#"{"user_domains":[{"name":"x"}]}"#);
@@ -412,10 +416,10 @@ mod tests {
             (0..100).map(|n| format!(r#"{{"id":"m{n}","module":"m","user_domains":["d","d"]}}"#)).collect();
         let facts =
             format!(r#"{{"cluster":{{"user_domains":[{domain}]}},"modules":[{}]}}"#, modules.join(","));
-        let found = applications(&facts);
-        assert_eq!(found.len(), 100);
-        let bytes: usize = found.iter().map(|a| a.inventory_data.len()).sum();
+        let list = applications(&facts);
+        assert_eq!(list.len(), 100);
+        let bytes: usize = list.iter().map(|a| a.inventory_data.len()).sum();
         assert!(bytes > 7 << 20 && bytes < MAX_DOMAIN_BYTES + 100 * 100, "{bytes}");
-        assert_eq!(found[99].inventory_data, r#"{"user_domains":[{"name":"d"},{"name":"d"}]}"#);
+        assert_eq!(list[99].inventory_data, r#"{"user_domains":[{"name":"d"},{"name":"d"}]}"#);
     }
 }

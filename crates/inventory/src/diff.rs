@@ -153,7 +153,7 @@ impl Rules {
     /// The significant changes from one document to another.
     pub fn diff(&self, previous: &Document<'_>, current: &Document<'_>) -> Diff {
         // Only as many changes are held as are kept, however many there are.
-        let mut kept: BinaryHeap<PossibleChange<'_, '_>> = BinaryHeap::new();
+        let mut worst: BinaryHeap<PossibleChange<'_, '_>> = BinaryHeap::new();
         let mut count = 0;
         let mut path = String::new();
         compare::walk(&Frame::root(previous.root(), current.root()), &mut |frame, kind| {
@@ -163,21 +163,21 @@ impl Rules {
                 return;
             };
             count += 1;
-            let is_full = kept.len() == MAX_CHANGES;
+            let is_full = worst.len() == MAX_CHANGES;
             let is_worse = |last: &PossibleChange<'_, '_>| {
                 (severity, path.as_str()) > (last.order.0, last.order.1.as_str())
             };
-            if is_full && kept.peek().is_some_and(is_worse) {
+            if is_full && worst.peek().is_some_and(is_worse) {
                 return;
             }
             let order = (severity, path.clone(), frame.field_path(), kind, count);
-            kept.push(PossibleChange { order, category, previous: frame.previous, current: frame.current });
+            worst.push(PossibleChange { order, category, previous: frame.previous, current: frame.current });
             if is_full {
-                kept.pop();
+                worst.pop();
             }
         });
-        let dropped = count - kept.len();
-        let changes = kept.into_sorted_vec().into_iter().map(PossibleChange::into_change).collect();
+        let dropped = count - worst.len();
+        let changes = worst.into_sorted_vec().into_iter().map(PossibleChange::into_change).collect();
         Diff { changes, dropped }
     }
 }

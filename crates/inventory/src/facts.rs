@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_left_out() {
+    fn facts_without_text_are_left_out() {
         for value in ["null", "\"\"", "7", "true", "[]", "{}", "[\"x\"]"] {
             let keys =
                 ["fqdn", "default_ipv4", "default_ipv6"].map(|key| format!("\"{key}\":{value}")).join(",");
@@ -164,16 +164,16 @@ mod tests {
     #[test]
     fn over_long_text_is_left_out() {
         for (length, fits) in [(255, true), (256, false)] {
-            let found = firewall(&format!(r#"{{"fqdn":"{}"}}"#, "é".repeat(length)));
-            assert_eq!(found.fqdn.is_some(), fits);
+            let facts_read = firewall(&format!(r#"{{"fqdn":"{}"}}"#, "é".repeat(length)));
+            assert_eq!(facts_read.fqdn.is_some(), fits);
         }
         for (length, fits) in [(100, true), (101, false)] {
-            let found = firewall(&format!(r#"{{"distro":{{"version":"{}"}}}}"#, "é".repeat(length)));
-            assert_eq!(found.version.is_some(), fits);
+            let facts_read = firewall(&format!(r#"{{"distro":{{"version":"{}"}}}}"#, "é".repeat(length)));
+            assert_eq!(facts_read.version.is_some(), fits);
         }
         for (length, fits) in [(50, true), (51, false)] {
-            let found = facts(&format!(r#"{{"os":{{"type":"{}"}}}}"#, "é".repeat(length)));
-            assert_eq!(found.system_type.is_some(), fits);
+            let facts_read = facts(&format!(r#"{{"os":{{"type":"{}"}}}}"#, "é".repeat(length)));
+            assert_eq!(facts_read.system_type.is_some(), fits);
         }
     }
 
@@ -187,11 +187,11 @@ mod tests {
             (" 203.0.113.9", "2001:db8::1%eth0", false),
             ("203.0.113.256", "[2001:db8::1]", false),
         ] {
-            let found = firewall(&format!(r#"{{"default_ipv4":"{v4}","default_ipv6":"{v6}"}}"#));
-            assert_eq!((found.ipv4.is_some(), found.ipv6.is_some()), (parsed, parsed), "{v4} {v6}");
+            let facts_read = firewall(&format!(r#"{{"default_ipv4":"{v4}","default_ipv6":"{v6}"}}"#));
+            assert_eq!((facts_read.ipv4.is_some(), facts_read.ipv6.is_some()), (parsed, parsed), "{v4} {v6}");
         }
-        let found = firewall(r#"{"default_ipv6":"2001:DB8:0:0::1"}"#);
-        assert_eq!(found.ipv6.unwrap().to_string(), "2001:db8::1");
+        let facts_read = firewall(r#"{"default_ipv6":"2001:DB8:0:0::1"}"#);
+        assert_eq!(facts_read.ipv6.unwrap().to_string(), "2001:db8::1");
     }
 
     #[test]

@@ -33,40 +33,40 @@ fn check_cases(text: &str) {
     let cases: Vec<Value> = serde_json::from_str(text).unwrap();
     assert!(!cases.is_empty());
     for case in cases {
-        let found = diff(&case["from"].to_string(), &case["to"].to_string());
+        let result = diff(&case["from"].to_string(), &case["to"].to_string());
         let expected = case["changes"].as_array().unwrap();
         let name = case["name"].as_str().unwrap();
-        assert_eq!(found.changes.len(), expected.len(), "{name}: {:#?}", found.changes);
-        for (found, expected) in found.changes.iter().zip(expected) {
+        assert_eq!(result.changes.len(), expected.len(), "{name}: {:#?}", result.changes);
+        for (result, expected) in result.changes.iter().zip(expected) {
             let mut expected = expected.as_object().unwrap().clone();
             if let Some(structural) = expected.remove("structural") {
-                assert_eq!(structural, json!(found.structural_path), "{name}");
+                assert_eq!(structural, json!(result.structural_path), "{name}");
             }
             // The defaults for values that a case leaves out.
             expected.entry("category").or_insert("system".into());
             expected.entry("severity").or_insert("low".into());
-            assert_eq!(shown(found), Value::Object(expected), "{name}");
+            assert_eq!(shown(result), Value::Object(expected), "{name}");
         }
     }
 }
 
 /// A document with one value at a place, or with only the parents of that place.
-fn document(at: &[Value], value: Option<&Value>) -> Value {
-    let Some((last, way)) = at.split_last() else { return value.cloned().unwrap_or_default() };
+fn document(path: &[Value], value: Option<&Value>) -> Value {
+    let Some((last, parents)) = path.split_last() else { return value.cloned().unwrap_or_default() };
     let innermost = match (last, value) {
         (Value::String(key), Some(value)) => Value::Object(Map::from_iter([(key.clone(), value.clone())])),
         (Value::String(_), None) => json!({}),
         (_, Some(value)) => json!([value]),
         (_, None) => json!([]),
     };
-    document(way, Some(&innermost))
+    document(parents, Some(&innermost))
 }
 
 fn check_table(text: &str) {
     let rows: Vec<Value> = serde_json::from_str(text).unwrap();
     for row in rows {
-        let at = row["at"].as_array().unwrap();
-        let side = |name| document(at, row.get(name)).to_string();
+        let path = row["at"].as_array().unwrap();
+        let side = |name| document(path, row.get(name)).to_string();
         let found = diff(&side("from"), &side("to"));
         let found: Vec<String> = found
             .changes
@@ -133,21 +133,21 @@ fn the_first_thousand_are_kept() {
     let body = |count, value, version| {
         format!(r#"{{"facts":{{"distro":{{"version":"{version}"}},{}}}}}"#, keys(0..count, value))
     };
-    let found = diff(&body(999, "\"a\"", "8.1.0"), &body(999, "\"b\"", "8.1.1"));
-    assert_eq!((found.changes.len(), found.dropped), (MAX_CHANGES, 0));
-    let found = diff(&body(5000, "\"a\"", "8.1.0"), &body(5000, "\"b\"", "8.1.1"));
-    assert_eq!((found.changes.len(), found.dropped), (MAX_CHANGES, 4001));
-    let paths: Vec<&str> = found.changes.iter().map(|change| change.field_path.as_str()).collect();
+    let result = diff(&body(999, "\"a\"", "8.1.0"), &body(999, "\"b\"", "8.1.1"));
+    assert_eq!((result.changes.len(), result.dropped), (MAX_CHANGES, 0));
+    let result = diff(&body(5000, "\"a\"", "8.1.0"), &body(5000, "\"b\"", "8.1.1"));
+    assert_eq!((result.changes.len(), result.dropped), (MAX_CHANGES, 4001));
+    let paths: Vec<&str> = result.changes.iter().map(|change| change.field_path.as_str()).collect();
     assert_eq!((paths[0], paths[1], paths[999]), ("facts.distro.version", "facts.k00000", "facts.k00998"));
 }
 
 // Proves spec: guarantees#systems 30.
 #[test]
 fn large_integers_are_compared_and_kept_exactly() {
-    let found = diff(r#"{"n":9007199254740993,"m":1e400}"#, r#"{"n":9007199254740992,"m":1.0e400}"#);
-    assert_eq!(found.changes.len(), 1);
-    assert_eq!(found.changes[0].previous.as_deref(), Some("9007199254740993"));
-    assert_eq!(found.changes[0].current.as_deref(), Some("9007199254740992"));
+    let result = diff(r#"{"n":9007199254740993,"m":1e400}"#, r#"{"n":9007199254740992,"m":1.0e400}"#);
+    assert_eq!(result.changes.len(), 1);
+    assert_eq!(result.changes[0].previous.as_deref(), Some("9007199254740993"));
+    assert_eq!(result.changes[0].current.as_deref(), Some("9007199254740992"));
 }
 
 // The vectors of spec: inventory-changes#vectors.

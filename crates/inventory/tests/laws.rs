@@ -158,9 +158,9 @@ proptest! {
     #[test]
     fn a_cut_document_is_refused(value in document(), cut in any::<prop::sample::Index>()) {
         let body = value.to_string();
-        let kept = &body.as_bytes()[..cut.index(body.len())];
-        match canonical(kept) {
-            Err(Rejected::Empty) => prop_assert!(kept.is_empty()),
+        let beginning = &body.as_bytes()[..cut.index(body.len())];
+        match canonical(beginning) {
+            Err(Rejected::Empty) => prop_assert!(beginning.is_empty()),
             refused => prop_assert!(matches!(refused, Err(Rejected::NotJson(_)))),
         }
     }

@@ -35,12 +35,12 @@ struct Answer {
     found: Result<Arc<[IpAddr]>, Arc<str>>,
 }
 
-type Asked = Shared<BoxFuture<'static, Answer>>;
+type PendingLookup = Shared<BoxFuture<'static, Answer>>;
 
 /// Finds the addresses of names.
 pub(crate) struct Resolver {
     ask: Lookup,
-    known: Mutex<HashMap<String, Asked>>,
+    cache: Mutex<HashMap<String, PendingLookup>>,
     turns: Arc<Semaphore>,
     turns_of: Mutex<HashMap<OrgId, Arc<Semaphore>>>,
 }
@@ -54,7 +54,7 @@ impl Resolver {
     pub(crate) fn new(ask: Lookup) -> Resolver {
         Resolver {
             ask,
-            known: Mutex::default(),
+            cache: Mutex::default(),
             turns: Arc::new(Semaphore::new(AT_ONCE)),
             turns_of: Mutex::default(),
         }
@@ -62,7 +62,7 @@ impl Resolver {
 
     /// The addresses of a name, from now or a moment ago.
     pub(crate) async fn find(&self, tenant: OrgId, host: &str) -> io::Result<Vec<IpAddr>> {
-        let answer = match self.known(host).await {
+        let answer = match self.cached(host).await {
             Some(answer) => answer,
             None => self.look_up(tenant, host).await?,
         };
@@ -73,9 +73,9 @@ impl Resolver {
     }
 
     /// The cached or pending answer; none when it is old.
-    async fn known(&self, host: &str) -> Option<Answer> {
-        let asked = locked(&self.known).get(host).cloned()?;
-        let answer = asked.await;
+    async fn cached(&self, host: &str) -> Option<Answer> {
+        let lookup = locked(&self.cache).get(host).cloned()?;
+        let answer = lookup.await;
         (answer.at.elapsed() < KEPT_FOR).then_some(answer)
     }
 
@@ -83,7 +83,7 @@ impl Resolver {
         let own = self.turns_of(tenant).acquire_owned().await.map_err(io::Error::other)?;
         let turn = self.turns.clone().acquire_owned().await.map_err(io::Error::other)?;
         // Another caller may have asked meanwhile.
-        if let Some(answer) = self.known(host).await {
+        if let Some(answer) = self.cached(host).await {
             return Ok(answer);
         }
         let (ask, name) = (self.ask.clone(), host.to_owned());
@@ -93,25 +93,25 @@ impl Resolver {
             drop((own, turn));
             found
         });
-        let asked = asking.map(|found| {
+        let lookup = asking.map(|found| {
             let found = found.map_err(io::Error::other).and_then(|found| found);
             Answer { at: Instant::now(), found: found.map(Arc::from).map_err(|e| e.to_string().into()) }
         });
-        let asked = asked.boxed().shared();
-        self.keep(host, asked.clone());
-        Ok(asked.await)
+        let lookup = lookup.boxed().shared();
+        self.keep(host, lookup.clone());
+        Ok(lookup.await)
     }
 
-    fn keep(&self, host: &str, asked: Asked) {
-        let mut known = locked(&self.known);
-        if known.len() >= MANY {
-            let is_fresh = |asked: &Asked| asked.peek().is_some_and(|a| a.at.elapsed() < KEPT_FOR);
-            known.retain(|_, asked| is_fresh(asked));
+    fn keep(&self, host: &str, lookup: PendingLookup) {
+        let mut cache = locked(&self.cache);
+        if cache.len() >= MANY {
+            let is_fresh = |lookup: &PendingLookup| lookup.peek().is_some_and(|a| a.at.elapsed() < KEPT_FOR);
+            cache.retain(|_, lookup| is_fresh(lookup));
         }
-        if known.len() >= MANY {
-            known.clear();
+        if cache.len() >= MANY {
+            cache.clear();
         }
-        known.insert(host.to_owned(), asked);
+        cache.insert(host.to_owned(), lookup);
     }
 
     fn turns_of(&self, tenant: OrgId) -> Arc<Semaphore> {
@@ -143,9 +143,9 @@ mod tests {
     /// Names that begin with `dead` are not answered while the sender lives; how many were asked.
     fn names() -> (Arc<Resolver>, Arc<AtomicUsize>, mpsc::Sender<()>) {
         let (hold, held) = mpsc::channel();
-        let (asked, held) = (Arc::new(AtomicUsize::new(0)), Mutex::new(held));
+        let (lookups, held) = (Arc::new(AtomicUsize::new(0)), Mutex::new(held));
         let held = Arc::new(held);
-        let count = asked.clone();
+        let count = lookups.clone();
         let ask = move |host: &str| {
             count.fetch_add(1, Ordering::SeqCst);
             if host.starts_with("dead") {
@@ -154,28 +154,28 @@ mod tests {
             }
             Ok(vec![IpAddr::from([8, 8, 8, 8])])
         };
-        (Arc::new(Resolver::new(Arc::new(ask))), asked, hold)
+        (Arc::new(Resolver::new(Arc::new(ask))), lookups, hold)
     }
 
     #[tokio::test]
-    async fn a_name_is_asked_for_once_in_a_while() {
-        let (names, asked, _hold) = names();
+    async fn a_name_is_cached_for_a_while() {
+        let (names, lookups, _hold) = names();
         let both = tokio::join!(names.find(tenant(1), "a"), names.find(tenant(2), "a"));
         assert!(both.0.is_ok() && both.1.is_ok());
         names.find(tenant(1), "a").await.unwrap();
-        assert_eq!(asked.load(Ordering::SeqCst), 1);
+        assert_eq!(lookups.load(Ordering::SeqCst), 1);
         names.find(tenant(1), "b").await.unwrap();
-        assert_eq!(asked.load(Ordering::SeqCst), 2);
+        assert_eq!(lookups.load(Ordering::SeqCst), 2);
         tokio::time::pause();
         tokio::time::advance(KEPT_FOR).await;
         tokio::time::resume();
         names.find(tenant(1), "a").await.unwrap();
-        assert_eq!(asked.load(Ordering::SeqCst), 3);
+        assert_eq!(lookups.load(Ordering::SeqCst), 3);
     }
 
     #[tokio::test]
-    async fn who_asks_for_dead_names_keeps_nobody_else_waiting() {
-        let (names, asked, hold) = names();
+    async fn lookups_of_dead_names_do_not_block_other_tenants() {
+        let (names, lookups, hold) = names();
         let mut waiting = Vec::new();
         for n in 0..100 {
             let names = names.clone();
@@ -189,17 +189,17 @@ mod tests {
         assert_eq!(found.unwrap().unwrap().len(), 1);
         // The threads of callers that have given up are not free before they end.
         drop(waiting);
-        assert!(asked.load(Ordering::SeqCst) <= OF_ONE + 1);
+        assert!(lookups.load(Ordering::SeqCst) <= OF_ONE + 1);
         drop(hold);
     }
 
     #[tokio::test]
-    async fn that_there_is_no_answer_is_kept_too() {
-        let (names, asked, hold) = names();
+    async fn failed_lookups_are_cached_too() {
+        let (names, lookups, hold) = names();
         drop(hold);
         for _ in 0..3 {
             assert!(names.find(tenant(1), "dead").await.is_err());
         }
-        assert_eq!(asked.load(Ordering::SeqCst), 1);
+        assert_eq!(lookups.load(Ordering::SeqCst), 1);
     }
 }

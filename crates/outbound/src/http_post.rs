@@ -3,7 +3,7 @@
 //! no redirect, no connection kept.
 
 use crate::{delivery::Failure, dns::Resolver, with_causes};
-use bailiwick_alerting::webhook_target::{AllowedHosts, Target};
+use bailiwick_alertmanager::webhook_target::{AllowedHosts, Target};
 use bailiwick_domain::OrgId;
 use bytes::Bytes;
 use http::{Method, Request, StatusCode, header};
@@ -91,7 +91,7 @@ impl Poster {
         })
     }
 
-    /// The same with headers of the caller's; any status is a result.
+    /// Posts with headers of the caller's; any status is a result.
     ///
     /// # Errors
     /// No answer was received.
@@ -168,21 +168,21 @@ impl Poster {
         target: &Target,
         allowed: &AllowedHosts,
     ) -> Result<Vec<IpAddr>, Failure> {
-        let found = match target.address() {
+        let addresses = match target.address() {
             Some(address) => vec![address],
             None => {
-                let found = self.names.find(tenant, &target.host).await;
-                found.map_err(|e| Failure::temporary("the name cannot be resolved", e))?
+                let addresses = self.names.find(tenant, &target.host).await;
+                addresses.map_err(|e| Failure::temporary("the name cannot be resolved", e))?
             }
         };
-        if found.is_empty() {
+        if addresses.is_empty() {
             return Err(Failure::temporary("the name cannot be resolved", "no address"));
         }
         // One internal address makes the whole answer suspect: it is an attack.
-        if !target.is_allowed_by_name && !found.iter().all(|address| allowed.permits(*address)) {
+        if !target.is_allowed_by_name && !addresses.iter().all(|address| allowed.permits(*address)) {
             return Err(Failure::permanent("the address is not public", "refused by the address policy"));
         }
-        Ok(found)
+        Ok(addresses)
     }
 }
 
@@ -256,8 +256,8 @@ where
         let (head, body) = sender.send_request(request).await?.into_parts();
         // Reads a short body to its end, so that the recipient is not cut off; the content does not matter.
         let _ = timeout(BODY, Limited::new(body, ANSWER_BYTES).collect()).await;
-        let asked = head.headers.get(header::RETRY_AFTER).and_then(|v| v.to_str().ok());
-        let retry_after = asked.and_then(|v| v.trim().parse().ok()).map(Duration::from_secs);
+        let delay = head.headers.get(header::RETRY_AFTER).and_then(|v| v.to_str().ok());
+        let retry_after = delay.and_then(|v| v.trim().parse().ok()).map(Duration::from_secs);
         Ok::<_, hyper::Error>(PostAnswer { status: head.status.as_u16(), retry_after })
     };
     let mut answer = std::pin::pin!(answer);

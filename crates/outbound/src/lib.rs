@@ -2,11 +2,12 @@
 //!
 //! [`router_client`] calls a remote alert router (spec: alert-router#remote), [`mail`] a mail server, [`webhook`],
 //! [`telegram`] and [`pagerduty`] the receivers of alerts (spec: alert-delivery#webhook-delivery,
-//! alert-delivery#mail-and-telegram, alert-delivery#chats-and-incidents), [`reachability`] checks whether an appliance answers (spec: systems#reachability), [`issuer`] asks an identity
-//! provider about tokens (spec: authentication#identity-modes), [`logto`] copies users and organizations to Logto
-//! (spec: logto#calls), [`traces`] sends traces to a collector, [`own_port`] asks the service of this machine whether it
-//! answers. To add another upstream: a module with the fixed list
-//! of requests it makes, its own error type, time limits and size limits on every answer.
+//! alert-delivery#mail-and-telegram, alert-delivery#chats-and-incidents), [`reachability`] checks whether an appliance
+//! answers (spec: systems#reachability), [`issuer`] asks an identity provider about tokens (spec:
+//! authentication#identity-modes), [`logto`] copies users and organizations to Logto (spec: logto#calls), [`traces`]
+//! sends traces to a collector, [`own_port`] asks the service of this machine whether it answers. To add another
+//! upstream: a module with the fixed list of requests it makes, its own error type, time limits and size limits on
+//! every answer.
 
 pub mod delivery;
 mod dns;

@@ -73,7 +73,7 @@ pub struct Letter {
     pub subject: String,
     /// The message as text.
     pub text: String,
-    /// The same as HTML.
+    /// The message as HTML.
     pub html: String,
     /// Its date, in microseconds since the epoch.
     pub date_micros: i64,
@@ -151,13 +151,13 @@ impl Mailer {
     /// See [`MailError`].
     pub async fn send(&self, letter: &Letter) -> Result<String, MailError> {
         let message = self.message(letter)?;
-        let place = self.connections.place();
+        let server = self.connections.address();
         match tokio::time::timeout(WHOLE, self.connections.send(&message)).await {
-            Err(_) => Err(MailError::Delayed(format!("{place}: no end after {} s", WHOLE.as_secs()))),
-            Ok(Err(untaken)) => Err(judge(&place, &untaken)),
+            Err(_) => Err(MailError::Delayed(format!("{server}: no end after {} s", WHOLE.as_secs()))),
+            Ok(Err(untaken)) => Err(judge(&server, &untaken)),
             Ok(Ok(reply)) => {
-                let said: Vec<&str> = reply.message().collect();
-                Ok(format!("{place}: {} {}", reply.code(), said.join(" ")))
+                let lines: Vec<&str> = reply.message().collect();
+                Ok(format!("{server}: {} {}", reply.code(), lines.join(" ")))
             }
         }
     }
@@ -213,10 +213,11 @@ fn refused(what: &str, e: &dyn fmt::Display) -> MailError {
     MailError::Refused(format!("{what}: {e}"))
 }
 
-/// Only a permanent answer about the recipient or the message, once the recipient was named, is final (RFC 5321 §4.2.3, RFC 3463). The operator can
-/// repair any other permanent answer (no service, no relaying, the account, a policy), so the mail is retried.
-fn judge(place: &str, untaken: &Untaken) -> MailError {
-    let text = format!("{place}: {}", untaken.text);
+/// Only a permanent answer about the recipient or the message, once the recipient was named, is final (RFC 5321 §4.2.3,
+/// RFC 3463). The operator can repair any other permanent answer (no service, no relaying, the account, a policy), so
+/// the mail is retried.
+fn judge(server: &str, untaken: &Untaken) -> MailError {
+    let text = format!("{server}: {}", untaken.text);
     let says = |words: &[&str]| words.iter().any(|word| untaken.text.contains(word));
     let is_final = match untaken.code {
         Some(550..=553 | 556) => !says(&["5.3.", "5.4.", "5.7.", "relay"]),
@@ -315,7 +316,7 @@ mod tests {
             for line in lines {
                 writer.write_all(line.as_bytes()).await.unwrap();
                 match reader.next_line().await {
-                    Ok(Some(heard)) => read.push(heard),
+                    Ok(Some(received)) => read.push(received),
                     _ => break,
                 }
             }
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_is_said_of_the_recipient_is_final() {
+    async fn only_a_reply_about_the_recipient_is_final() {
         const HELLO: &str = "220 ready\r\n";
         const OFFERS: &str = "250-mail.example\r\n250 8BITMIME\r\n";
         for (lines, is_final) in [
@@ -342,10 +343,10 @@ mod tests {
             let error = mailer.send(&letter()).await.unwrap_err();
             assert_eq!(matches!(error, MailError::Refused(_)), is_final, "{lines:?}: {error}");
             assert!(error.to_string().starts_with(&format!("127.0.0.1:{port}: ")), "{error}");
-            let heard = served.await.unwrap();
+            let received = served.await.unwrap();
             assert!(
-                heard.first().is_none_or(|line| line == "EHLO fleet.example" || line == "QUIT"),
-                "{heard:?}"
+                received.first().is_none_or(|line| line == "EHLO fleet.example" || line == "QUIT"),
+                "{received:?}"
             );
         }
     }
@@ -367,7 +368,7 @@ mod tests {
         let mailer =
             Mailer::new(Server { port, credentials, hello: Some("::1".into()), ..server() }).unwrap();
         let sent = tokio::spawn(async move { mailer.send(&letter()).await });
-        let heard = served.await.unwrap();
+        let received = served.await.unwrap();
         let expected = [
             "EHLO [IPv6:::1]",
             "EHLO [IPv6:::1]",
@@ -376,22 +377,22 @@ mod tests {
             "RCPT TO:<m@",
             "DATA",
         ];
-        for (heard, expected) in heard.iter().zip(expected) {
-            assert!(heard.starts_with(expected), "{heard} {expected}");
+        for (received, expected) in received.iter().zip(expected) {
+            assert!(received.starts_with(expected), "{received} {expected}");
         }
-        assert!(heard.len() > expected.len(), "{heard:?}");
+        assert!(received.len() > expected.len(), "{received:?}");
         assert!(sent.await.unwrap().is_err(), "the server has ended in the middle of the message");
     }
 
     #[tokio::test]
-    async fn a_server_without_tls_gets_nothing_and_one_in_small_letters_is_asked() {
+    async fn a_server_without_tls_gets_no_mail_and_a_lowercase_keyword_counts() {
         const NONE: &[&str] = &["220 ready\r\n", "250 mail.example\r\n"];
         const SMALL: &[&str] = &["220 ready\r\n", "250-mail.example\r\n250 starttls\r\n"];
-        for (lines, asked) in [(NONE, "QUIT"), (SMALL, "STARTTLS")] {
+        for (lines, last_line) in [(NONE, "QUIT"), (SMALL, "STARTTLS")] {
             let (port, served) = scripted(lines).await;
             let mailer = Mailer::new(Server { port, security: Security::StartTls, ..server() }).unwrap();
             assert!(matches!(mailer.send(&letter()).await, Err(MailError::Delayed(_))));
-            assert_eq!(served.await.unwrap().last().map(String::as_str), Some(asked));
+            assert_eq!(served.await.unwrap().last().map(String::as_str), Some(last_line));
         }
     }
 

@@ -150,7 +150,7 @@ impl AssetStore {
     }
 
     /// Where an object is in the storage.
-    fn place(&self, key: &str) -> Key {
+    fn object_key(&self, key: &str) -> Key {
         if self.prefix.is_empty() { Key::from(key) } else { Key::from(format!("{}/{key}", self.prefix)) }
     }
 
@@ -167,8 +167,8 @@ impl AssetStore {
     /// # Errors
     /// The storage; the object may or may not exist then.
     pub async fn put(&self, key: &str, content: Bytes, longest: Duration) -> Result<(), AssetError> {
-        let place = self.place(key);
-        let put = self.objects.put(&place, content.into());
+        let object_key = self.object_key(key);
+        let put = self.objects.put(&object_key, content.into());
         timeout(longest, put).await.map_err(|_| AssetError::TimedOut)??;
         Ok(())
     }
@@ -178,14 +178,14 @@ impl AssetStore {
     /// # Errors
     /// No such object, one of another size, or the storage.
     pub async fn get(&self, key: &str, size: u64, longest: Duration) -> Result<Bytes, AssetError> {
-        let place = self.place(key);
-        let other = |found: u64| AssetError::Damaged(format!("{key} of {size} bytes has {found} bytes"));
+        let object_key = self.object_key(key);
+        let other = |object: u64| AssetError::Damaged(format!("{key} of {size} bytes has {object} bytes"));
         let whole = async {
-            let found = self.objects.get(&place).await?;
-            if found.meta.size != size {
-                return Err(other(found.meta.size));
+            let object = self.objects.get(&object_key).await?;
+            if object.meta.size != size {
+                return Err(other(object.meta.size));
             }
-            let (mut bytes, mut stream) = (BytesMut::new(), found.into_stream());
+            let (mut bytes, mut stream) = (BytesMut::new(), object.into_stream());
             while let Some(chunk) = stream.next().await {
                 bytes.extend_from_slice(&chunk?);
                 if bytes.len() as u64 > size {
@@ -202,7 +202,7 @@ impl AssetStore {
     /// # Errors
     /// The storage.
     pub async fn begin(&self, key: &str) -> Result<Upload, AssetError> {
-        let parts = in_time(self.objects.put_multipart(&self.place(key))).await?;
+        let parts = in_time(self.objects.put_multipart(&self.object_key(key))).await?;
         Ok(Upload { parts, waiting: BytesMut::new(), is_open: true })
     }
 
@@ -211,7 +211,7 @@ impl AssetStore {
     /// # Errors
     /// No such object, or the storage.
     pub async fn read(&self, key: &str) -> Result<Content, AssetError> {
-        let found = in_time(self.objects.get(&self.place(key))).await?;
+        let found = in_time(self.objects.get(&self.object_key(key))).await?;
         Ok(found.into_stream().map(|chunk| chunk.map_err(AssetError::from)).boxed())
     }
 
@@ -222,7 +222,7 @@ impl AssetStore {
     /// The storage.
     pub async fn delete(&self, key: &str) -> Result<(), AssetError> {
         self.delete_staged(key).await?;
-        match in_time(self.objects.delete(&self.place(key))).await {
+        match in_time(self.objects.delete(&self.object_key(key))).await {
             Err(AssetError::NotFound) => Ok(()),
             other => other,
         }
@@ -233,7 +233,7 @@ impl AssetStore {
     /// # Errors
     /// No such object, or the storage.
     pub async fn copy(&self, from: &str, to: &str) -> Result<(), AssetError> {
-        in_time(self.objects.copy(&self.place(from), &self.place(to))).await?;
+        in_time(self.objects.copy(&self.object_key(from), &self.object_key(to))).await?;
         // The storage copies files as links, and a link that replaces another one to the same file stays beside it.
         self.delete_staged(to).await
     }
@@ -258,7 +258,7 @@ impl AssetStore {
     /// # Errors
     /// No such object, or the storage.
     pub async fn size(&self, key: &str) -> Result<u64, AssetError> {
-        Ok(in_time(self.objects.head(&self.place(key))).await?.size)
+        Ok(in_time(self.objects.head(&self.object_key(key))).await?.size)
     }
 
     /// An address under which anyone can read the object for this time; none = this storage has no such addresses.
@@ -267,7 +267,7 @@ impl AssetStore {
     /// The storage.
     pub async fn signed_url(&self, key: &str, life: Duration) -> Result<Option<String>, AssetError> {
         let Some(bucket) = &self.bucket else { return Ok(None) };
-        let url = in_time(bucket.signed_url(Method::GET, &self.place(key), life)).await?;
+        let url = in_time(bucket.signed_url(Method::GET, &self.object_key(key), life)).await?;
         Ok(Some(url.into()))
     }
 }

@@ -7,8 +7,8 @@ use std::{net::SocketAddr, time::Duration};
 use tokio::{net::TcpStream, time::timeout};
 
 /// Sends `GET <path>` to the address, with TLS or without, and returns the status of the answer. The certificate is not
-/// checked: it names the address of the clients, and this asks the own port. The error says why there is no answer of this
-/// service: each has the header `Api-Version`.
+/// checked: it names the address of the clients, and this asks the own port. The error says why there is no answer of
+/// this service: each has the header `Api-Version`.
 pub async fn status(address: SocketAddr, tls: bool, path: &str, time: Duration) -> Result<u16, String> {
     let late = |_| format!("no answer within {} s", time.as_secs());
     timeout(time, get(address, tls, path)).await.map_err(late)?

@@ -1,7 +1,7 @@
 //! Events for PagerDuty (spec: alert-delivery#chats-and-incidents): version 2 of its Events API.
 
 use crate::{delivery::Failure, http_post::Poster};
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     receivers::Region,
     webhook_target::{AllowedHosts, Target},
 };
@@ -27,8 +27,8 @@ impl Pagerduty {
         Pagerduty { poster: Poster::new(), api }
     }
 
-    /// One try to send an event to the service with this integration key. `incident`: events with the same one are about
-    /// the same incident.
+    /// One try to send an event to the service with this integration key. `incident`: events with the same one are
+    /// about the same incident.
     ///
     /// # Errors
     /// See [`Failure`]. The key is in none of its texts.

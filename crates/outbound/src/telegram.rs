@@ -1,7 +1,7 @@
 //! Notifications to chats by the bot API of Telegram (spec: alert-delivery#mail-and-telegram).
 
 use crate::{delivery::Failure, http_post::Poster};
-use bailiwick_alerting::webhook_target::{AllowedHosts, Target};
+use bailiwick_alertmanager::webhook_target::{AllowedHosts, Target};
 use bailiwick_domain::{OrgId, json::write_str};
 
 /// Where the bot API is.

@@ -7,7 +7,7 @@ use crate::{
     dns::{Lookup, Resolver},
     http_post::Poster,
 };
-use bailiwick_alerting::webhook_target::{AllowedHosts, Target};
+use bailiwick_alertmanager::webhook_target::{AllowedHosts, Target};
 use bailiwick_domain::OrgId;
 use bytes::Bytes;
 
@@ -32,7 +32,7 @@ impl Webhooks {
         Webhooks { poster: Poster::new(), allowed }
     }
 
-    /// The same with another resolver, for tests of names that change.
+    /// With another resolver, for tests of names that change.
     pub fn with_names(allowed: AllowedHosts, ask: Lookup) -> Webhooks {
         Webhooks { poster: Poster::with_names(Resolver::new(ask)), allowed }
     }

@@ -39,13 +39,13 @@ pub enum DependsOn {
     Applications,
     /// The applications that a text finds.
     ApplicationTexts,
-    /// Active alerts with their assignees, until the first of them expires; and resolved alerts, but for their removal by
-    /// retention.
+    /// Active alerts with their assignees, until the first of them expires; and resolved alerts, but for their removal
+    /// by retention.
     ActiveAlerts,
 }
 
 impl DependsOn {
-    fn of(self, all: ListEpochs) -> ListEpochs {
+    fn relevant_of(self, all: ListEpochs) -> ListEpochs {
         let people = ListEpochs { people: all.people, ..ListEpochs::default() };
         match self {
             DependsOn::People => people,
@@ -83,15 +83,15 @@ pub struct Key {
     pub other: String,
 }
 
-/// A text that tells one request of an operation from another; it is part of the key.
-pub fn key_text(of: &dyn fmt::Debug) -> String {
+/// A text that distinguishes one request of an operation from another; it is part of the key.
+pub fn key_text(request: &dyn fmt::Debug) -> String {
     struct Shown<'a>(&'a dyn fmt::Debug);
     impl fmt::Display for Shown<'_> {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             self.0.fmt(f)
         }
     }
-    Shown(of).to_string()
+    Shown(request).to_string()
 }
 
 /// An answer as the bytes that are sent.
@@ -197,7 +197,7 @@ pub async fn computed<T: Serialize + DeserializeOwned>(
     computed_at(platform, key, make).await
 }
 
-/// The same under a key with [`epochs`] that were read before.
+/// As [`answer`], under a key with [`epochs`] that were read before.
 ///
 /// # Errors
 /// As above.
@@ -237,19 +237,19 @@ pub async fn epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs>
     let shared = &platform.answers.epochs;
     if replica::is_read() {
         if let Ok(epochs) = shared.get(of_replica(platform)).await {
-            return Ok(shows.of(epochs));
+            return Ok(shows.relevant_of(epochs));
         }
         replica::leave();
     }
-    Ok(shows.of(shared.get(present(platform)).await?))
+    Ok(shows.relevant_of(shared.get(present(platform)).await?))
 }
 
 async fn present(platform: &Platform) -> Result<ListEpochs> {
     Ok(platform.db.list_epochs().await?)
 }
 
-/// The epochs of the replica. If the request has left the replica meanwhile they may be the primary's, and newer than what the
-/// requests that share this read are going to read.
+/// The epochs of the replica. If the request has left the replica meanwhile they may be the primary's, and newer than
+/// what the requests that share this read are going to read.
 async fn of_replica(platform: &Platform) -> Result<ListEpochs> {
     let epochs = present(platform).await?;
     if replica::is_read() { Ok(epochs) } else { Err(unavailable("the replica was left")) }

@@ -97,7 +97,7 @@ pub async fn record_own(
     record_own_with(tx, now, ctx, (user, organization), action, None).await
 }
 
-/// The same with what is to be told about it.
+/// Records an own change with its details.
 ///
 /// # Errors
 /// The database's.
@@ -166,12 +166,12 @@ pub async fn record_unattended(tx: &mut Tx, now: Ts, ctx: &RequestContext, event
 ///
 /// # Errors
 /// `user not found` for an address that no user has. An id may be that of a destroyed user.
-pub async fn actor(platform: &Platform, named: &str) -> Result<UserId> {
-    if let Ok(id) = named.parse() {
+pub async fn actor(platform: &Platform, id_or_address: &str) -> Result<UserId> {
+    if let Ok(id) = id_or_address.parse() {
         return Ok(id);
     }
-    let found = identities::by_email(&platform.db, named).await?;
-    found.map(|(user, _)| user.id).ok_or(Error::NotFound(ObjectKind::User))
+    let user = identities::by_email(&platform.db, id_or_address).await?;
+    user.map(|(user, _)| user.id).ok_or(Error::NotFound(ObjectKind::User))
 }
 
 /// Passes at most `limit` rows to `each`, the newest first and a page at a time, until `each` returns false.

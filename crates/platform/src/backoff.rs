@@ -28,8 +28,8 @@ impl Backoff {
     /// The wait after this many failures in a row; zero counts as one.
     pub fn after(&self, failures: i64) -> Duration {
         let failures = failures.max(1);
-        let place = usize::try_from(failures - 1).unwrap_or(usize::MAX);
-        if let Some(wait) = self.listed.get(place) {
+        let index = usize::try_from(failures - 1).unwrap_or(usize::MAX);
+        if let Some(wait) = self.listed.get(index) {
             return *wait;
         }
         let Some(last) = self.listed.last() else { return self.longest };

@@ -19,8 +19,8 @@ const LEASE_TIME: Duration = Duration::from_secs(180);
 /// Rows of a table that one transaction repairs.
 const ROWS: i64 = 1000;
 
-/// Makes due now all work that is put off further than `longest`, the longest time for which each kind is ever put off, if this
-/// process gets the lease. Returns how many rows that were.
+/// Makes due now all work that is put off further than `longest`, the longest time for which each kind is ever put off,
+/// if this process gets the lease. Returns how many rows that were.
 ///
 /// # Errors
 /// The database's.

@@ -1,10 +1,10 @@
 //! A reader of CSV files (spec: imports-and-exports#imports): RFC 4180, lenient where programs are careless, within
 //! bounds.
 //!
-//! The header tells the separator: a comma, a semicolon (spreadsheets of most European languages) or a tab; a line `sep=`
-//! before it, which Excel writes, does so too. A row without content is a blank line. A quote inside an unquoted cell is an
-//! ordinary character. A quoted cell must end where a cell ends: one that does not would silently swallow rows. Columns and
-//! rows beyond the limits are counted, never kept.
+//! The header determines the separator: a comma, a semicolon (spreadsheets of most European languages) or a tab; a line
+//! `sep=` before it, which Excel writes, does so too. A row without content is a blank line. A quote inside an unquoted
+//! cell is an ordinary character. A quoted cell must end where a cell ends: one that does not would silently swallow
+//! rows. Columns and rows beyond the limits are counted, never kept.
 
 use bailiwick_domain::{Error, Result};
 use std::borrow::Cow;
@@ -54,8 +54,8 @@ pub fn read_lines(bytes: &[u8], columns: &[&str], most: usize) -> Result<Vec<Lin
     }
 }
 
-/// UTF-8 with or without a byte order mark, or UTF-16 with one; anything else is taken as Windows-1252, in which every file
-/// is text.
+/// UTF-8 with or without a byte order mark, or UTF-16 with one; anything else is taken as Windows-1252, in which every
+/// file is text.
 fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let wide = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = rest.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
@@ -110,21 +110,22 @@ fn data(
     }
 }
 
-fn invalid(what: impl std::fmt::Display) -> Error {
-    Error::bad_request(format!("invalid CSV format: {what}"))
+fn invalid(reason: impl std::fmt::Display) -> Error {
+    Error::bad_request(format!("invalid CSV format: {reason}"))
 }
 
 /// For each of `columns` its place in the file.
 fn places(header: &Record, columns: &[&str]) -> Result<Vec<usize>> {
     let names: Vec<String> = header.cells.iter().map(|name| name.trim().to_lowercase()).collect();
-    let place = |column: &&str| names.iter().position(|name| name == column);
-    let missing: Vec<&str> = columns.iter().copied().filter(|c| place(c).is_none()).collect();
-    let is_extra =
-        |(n, name): &(usize, &String)| place(&name.as_str()) != Some(*n) || !columns.contains(&name.as_str());
+    let position = |column: &&str| names.iter().position(|name| name == column);
+    let missing: Vec<&str> = columns.iter().copied().filter(|c| position(c).is_none()).collect();
+    let is_extra = |(n, name): &(usize, &String)| {
+        position(&name.as_str()) != Some(*n) || !columns.contains(&name.as_str())
+    };
     let extra: Vec<&String> = names.iter().enumerate().filter(is_extra).map(|(_, name)| name).collect();
     let beyond = header.count - header.cells.len();
     if missing.is_empty() && extra.is_empty() && beyond == 0 {
-        return Ok(columns.iter().filter_map(place).collect());
+        return Ok(columns.iter().filter_map(position).collect());
     }
     let mut wrong = Vec::new();
     if !missing.is_empty() {
@@ -132,20 +133,20 @@ fn places(header: &Record, columns: &[&str]) -> Result<Vec<usize>> {
     }
     if !extra.is_empty() || beyond > 0 {
         let cut = |name: &&String| name.chars().take(NAMED_CHARS).collect::<String>();
-        let mut named: Vec<String> = extra.iter().take(NAMED_COLUMNS).map(cut).collect();
+        let mut unexpected: Vec<String> = extra.iter().take(NAMED_COLUMNS).map(cut).collect();
         match extra.len().saturating_sub(NAMED_COLUMNS) + beyond {
             0 => {}
-            more => named.push(format!("and {more} more")),
+            more => unexpected.push(format!("and {more} more")),
         }
-        wrong.push(format!("unexpected columns: {}", named.join(", ")));
+        wrong.push(format!("unexpected columns: {}", unexpected.join(", ")));
     }
     let text = format!("invalid CSV headers: {}. expected: {}", wrong.join("; "), columns.join(", "));
     Err(Error::bad_request(text))
 }
 
 fn arrange(mut row: Vec<String>, places: &[usize]) -> Vec<String> {
-    let mut cell = |place: &usize| row.get_mut(*place).map(std::mem::take).unwrap_or_default();
-    places.iter().map(|place| cell(place).trim().to_owned()).collect()
+    let mut cell = |index: &usize| row.get_mut(*index).map(std::mem::take).unwrap_or_default();
+    places.iter().map(|index| cell(index).trim().to_owned()).collect()
 }
 
 /// A line of cells; a quoted cell may go over several lines of the file.
@@ -178,9 +179,9 @@ enum End {
 impl<'a> Records<'a> {
     fn of(text: &'a str) -> Records<'a> {
         let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
-        let told = first.trim_end_matches('\r').trim_matches('"').strip_prefix("sep=");
-        let told = SEPARATORS.into_iter().find(|s| told.is_some_and(|told| told.chars().eq([*s])));
-        match told {
+        let declared = first.trim_end_matches('\r').trim_matches('"').strip_prefix("sep=");
+        let declared = SEPARATORS.into_iter().find(|s| declared.is_some_and(|text| text.chars().eq([*s])));
+        match declared {
             Some(separator) => Records { rest, line: 2, separator },
             None => Records { rest: text, line: 1, separator: separator(text) },
         }
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_utf_8_is_windows_1252() {
+    fn bytes_that_are_not_utf_8_are_windows_1252() {
         assert_eq!(
             rows(b"a,b\nSociet\xe0 dell\x92Acqua,\x80 \x96 \x9f\n"),
             [["Società dell’Acqua", "€ – Ÿ"]]
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_tells_the_separator() {
+    fn the_header_determines_the_separator() {
         for file in [
             "a,b\n1;2,3\n",
             "a;b\n1\t2;3\n;\n",

@@ -1,8 +1,8 @@
 //! Cursors: where a walk through a list goes on (spec: conventions#cursors).
 //!
 //! A cursor is sealed, because it has the value that the last row was sorted by, which the caller may not be shown, and
-//! because it goes into a statement when it comes back. The list with its order and filters is the purpose of the seal, so
-//! a cursor opens for that list only.
+//! because it goes into a statement when it comes back. The list with its order and filters is the purpose of the seal,
+//! so a cursor opens for that list only.
 
 use crate::Platform;
 use bailiwick_domain::{CursorPage, Error, Page, PageRequest, Result};

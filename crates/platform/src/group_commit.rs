@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_is_told_to_everyone_of_its_group_only() {
+    async fn a_failure_reaches_every_item_of_its_group_and_no_other() {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let batch = GroupCommit::start(&tasks, stop, 1, |items: Vec<u32>| async move {
             if items[0] == 13 { Err("unlucky") } else { Ok(items) }

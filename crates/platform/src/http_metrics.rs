@@ -63,8 +63,8 @@ impl HttpMetrics {
         worker
     }
 
-    fn all<T>(&self, look: impl FnOnce(&mut Vec<Arc<WorkerMetrics>>) -> T) -> T {
-        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    fn all<T>(&self, access: impl FnOnce(&mut Vec<Arc<WorkerMetrics>>) -> T) -> T {
+        access(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Requests in work.
@@ -97,13 +97,13 @@ impl HttpMetrics {
 
 impl WorkerMetrics {
     /// The index of a route; `None` if there is no such route.
-    pub fn place(&self, method: &str, route: &str) -> Option<usize> {
+    pub fn index_of(&self, method: &str, route: &str) -> Option<usize> {
         self.names.iter().position(|name| name.method == method && name.route == route)
     }
 
     /// The name of a route by its index.
-    pub fn name(&self, place: usize) -> Option<&RouteName> {
-        self.names.get(place)
+    pub fn name(&self, index: usize) -> Option<&RouteName> {
+        self.names.get(index)
     }
 
     /// Begins a request.
@@ -112,8 +112,8 @@ impl WorkerMetrics {
         RequestTimer { worker: self, began: Instant::now() }
     }
 
-    fn note(&self, place: usize, status: u16, took: Duration) {
-        let Some(series) = self.series.get(place) else { return };
+    fn note(&self, index: usize, status: u16, took: Duration) {
+        let Some(series) = self.series.get(index) else { return };
         if let Some(class) = usize::from(status / 100).checked_sub(1).and_then(|n| series.classes.get(n)) {
             class.one();
         }
@@ -123,8 +123,8 @@ impl WorkerMetrics {
 
 impl RequestTimer<'_> {
     /// Counts the answer.
-    pub fn answered(self, place: usize, status: u16) {
-        self.worker.note(place, status, self.began.elapsed());
+    pub fn answered(self, index: usize, status: u16) {
+        self.worker.note(index, status, self.began.elapsed());
     }
 }
 
@@ -144,12 +144,12 @@ mod tests {
         let names: Arc<[RouteName]> = [name("/a"), name("/b"), name("/c")].into();
         let http = HttpMetrics::default();
         let (one, two) = (http.worker(names.clone()), http.worker(names));
-        let place = one.place("GET", "/b").unwrap();
-        one.begin().answered(place, 200);
-        two.begin().answered(place, 204);
-        two.begin().answered(place, 404);
+        let index = one.index_of("GET", "/b").unwrap();
+        one.begin().answered(index, 200);
+        two.begin().answered(index, 204);
+        two.begin().answered(index, 404);
         let open = two.begin();
-        assert_eq!((http.in_flight(), one.place("GET", "/d")), (1, None));
+        assert_eq!((http.in_flight(), one.index_of("GET", "/d")), (1, None));
         drop(open);
         let answered = http.answered();
         assert_eq!(answered.len(), 1);

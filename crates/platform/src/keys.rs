@@ -274,17 +274,18 @@ impl Keys {
         mac(&self.present.downloads, "download", data)
     }
 
-    /// Whether `given` is the signature by [`Keys::sign_download`], compared in constant time.
-    pub fn is_download(&self, data: &[u8], given: &[u8]) -> bool {
+    /// Whether it is the signature by [`Keys::sign_download`], compared in constant time.
+    pub fn is_download(&self, data: &[u8], signature: &[u8]) -> bool {
         self.rings().any(|ring| {
-            constant_time::verify_slices_are_equal(&mac(&ring.downloads, "download", data), given).is_ok()
+            constant_time::verify_slices_are_equal(&mac(&ring.downloads, "download", data), signature).is_ok()
         })
     }
 
-    /// Whether `given` is the digest by [`Keys::mac`], compared in constant time.
-    pub fn is_mac(&self, purpose: &str, data: &[u8], given: &[u8]) -> bool {
-        self.rings()
-            .any(|ring| constant_time::verify_slices_are_equal(&mac(&ring.mac, purpose, data), given).is_ok())
+    /// Whether it is the digest by [`Keys::mac`], compared in constant time.
+    pub fn is_mac(&self, purpose: &str, data: &[u8], digest: &[u8]) -> bool {
+        self.rings().any(|ring| {
+            constant_time::verify_slices_are_equal(&mac(&ring.mac, purpose, data), digest).is_ok()
+        })
     }
 }
 
@@ -343,8 +344,8 @@ mod tests {
         for made in TokenKind::ALL {
             let token = keys.sign(made, &claims()).unwrap();
             for read in TokenKind::ALL {
-                let seen: Option<Value> = keys.verify(read, &token, "i", "a");
-                assert_eq!(seen.is_some(), made == read, "{made:?} as {read:?}");
+                let claims: Option<Value> = keys.verify(read, &token, "i", "a");
+                assert_eq!(claims.is_some(), made == read, "{made:?} as {read:?}");
                 assert_eq!(keys.names(read, &token), made == read);
             }
         }
@@ -411,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_opens_for_its_purpose_only_and_unchanged() {
+    fn sealed_data_opens_for_its_purpose_only_and_unchanged() {
         let keys = keys(1, None);
         let entropy = Counter(0.into());
         let sealed = keys.seal("one", b"plain", &entropy).unwrap();

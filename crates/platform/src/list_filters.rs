@@ -32,8 +32,8 @@ pub fn states(words: &Keywords<States>, values: &[String]) -> States {
     if values.is_empty() {
         return States::default();
     }
-    let known = values.iter().filter_map(|word| words.parse_in_any_case(word));
-    known.fold(NOTHING, |all, one| States {
+    let requested = values.iter().filter_map(|word| words.parse_in_any_case(word));
+    requested.fold(NOTHING, |all, one| States {
         enabled: all.enabled || one.enabled,
         suspended: all.suspended || one.suspended,
         deleted: all.deleted || one.deleted,

@@ -17,7 +17,7 @@ pub struct Metrics {
     pub http: HttpMetrics,
     /// Runs of tasks.
     pub tasks: Runs,
-    seen: Mutex<Option<(Instant, Option<Work>)>>,
+    cached_work: Mutex<Option<(Instant, Option<Work>)>>,
 }
 
 /// Whether a presented token is the expected one. The comparison takes constant time.
@@ -27,14 +27,14 @@ pub fn is_same(presented: &str, expected: &str) -> bool {
 
 /// The waiting work in the database; `None` while the database does not answer.
 pub async fn work(platform: &Platform) -> Option<Work> {
-    let mut seen = platform.metrics.seen.lock().await;
-    if let Some((at, work)) = &*seen
+    let mut cached_work = platform.metrics.cached_work.lock().await;
+    if let Some((at, work)) = &*cached_work
         && at.elapsed() < WORK_FOR
     {
         return work.clone();
     }
-    let asked = tokio::time::timeout(WORK_TIMEOUT, stats::work(&platform.db, platform.now())).await;
-    let work = match asked {
+    let result = tokio::time::timeout(WORK_TIMEOUT, stats::work(&platform.db, platform.now())).await;
+    let work = match result {
         Ok(Ok(work)) => Some(work),
         Ok(Err(e)) => {
             tracing::warn!(error = %e, "waiting work in the database cannot be counted");
@@ -45,6 +45,6 @@ pub async fn work(platform: &Platform) -> Option<Work> {
             None
         }
     };
-    *seen = Some((Instant::now(), work.clone()));
+    *cached_work = Some((Instant::now(), work.clone()));
     work
 }

@@ -23,10 +23,10 @@ const KEPT: Duration = Duration::from_secs(24 * 3600);
 /// # Errors
 /// The database's.
 pub async fn alive(on: impl Into<On<'_>>, now: Ts) -> Result<Vec<Process>, StoreError> {
-    processes::seen(on, now.minus(GONE_AFTER), now.plus(GONE_AFTER)).await
+    processes::active_between(on, now.minus(GONE_AFTER), now.plus(GONE_AFTER)).await
 }
 
-/// Gives the first sign, and starts a task that gives further signs until the process stops. `host` tells people where
+/// Gives the first sign, and starts a task that gives further signs until the process stops. `host` shows people where
 /// this process runs.
 ///
 /// # Errors

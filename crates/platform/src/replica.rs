@@ -7,9 +7,9 @@ use bailiwick_store::replica::{Reads, State};
 #[derive(Debug, Default)]
 pub struct ReplicaCheck(SharedRead<bool>);
 
-/// Runs a request that only reads, after its caller was authenticated on the primary. It reads from the replica if that has
-/// replayed everything that was committed before this call, else from the primary. Requests share the check. None waits for a
-/// replica that has failed: a task checks from time to time whether it can be used again.
+/// Runs a request that only reads, after its caller was authenticated on the primary. It reads from the replica if that
+/// has replayed everything that was committed before this call, else from the primary. Requests share the check. None
+/// waits for a replica that has failed: a task checks from time to time whether it can be used again.
 pub async fn read<T>(platform: &Platform, request: impl Future<Output = T>) -> T {
     let db = &platform.db;
     let from_replica = match db.replica_state() {

@@ -1,5 +1,5 @@
-//! What requests show of a wrong configuration, told once for each process, and refusals, told seldom: so that whoever sends
-//! many such requests cannot fill the log.
+//! Logs signs of a wrong configuration that requests show once for each process, and refusals at long intervals, so
+//! that whoever sends many such requests cannot fill the log.
 
 use bailiwick_domain::Ts;
 use std::{
@@ -7,18 +7,18 @@ use std::{
     time::Duration,
 };
 
-/// Something to tell once.
+/// Something to log once.
 #[derive(Debug, Default)]
 pub struct LogOnce(AtomicBool);
 
 impl LogOnce {
-    /// Whether it was told. To be asked before looking at a request.
-    pub fn is_told(&self) -> bool {
+    /// Whether it was logged. To be called before a request is examined.
+    pub fn is_logged(&self) -> bool {
         self.0.load(Relaxed)
     }
 
-    /// Whether the caller is to tell it now: the first one.
-    pub fn tell(&self) -> bool {
+    /// Whether the caller is to log it now: the first one.
+    pub fn should_log(&self) -> bool {
         !self.0.swap(true, Relaxed)
     }
 }
@@ -26,7 +26,7 @@ impl LogOnce {
 /// Time between two lines about refusals.
 const SELDOM: Duration = Duration::from_secs(10);
 
-/// Something to tell once in ten seconds, with the number of times since the last line.
+/// Something to log once in ten seconds, with the number of times since the last line.
 #[derive(Debug, Default)]
 pub struct LogThrottle {
     /// Microseconds since the epoch.
@@ -35,20 +35,20 @@ pub struct LogThrottle {
 }
 
 impl LogThrottle {
-    /// Counts one more; the number to tell, if it is time.
+    /// Counts one more; the number to log, if it is time.
     pub fn count(&self, now: Ts) -> Option<u64> {
         self.times.fetch_add(1, Relaxed);
         let next = self.next.load(Relaxed);
         // A clock that was set back.
         let is_far = next > now.plus(SELDOM).0;
         let is_due = now.0 >= next || is_far;
-        let is_ours =
+        let is_first =
             is_due && self.next.compare_exchange(next, now.plus(SELDOM).0, Relaxed, Relaxed).is_ok();
-        is_ours.then(|| self.times.swap(0, Relaxed))
+        is_first.then(|| self.times.swap(0, Relaxed))
     }
 }
 
-/// Those of a process.
+/// The hints of a process.
 #[derive(Debug, Default)]
 pub struct RequestHints {
     /// `X-Forwarded-For` from an address that is no trusted proxy.
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_happens_often_is_told_seldom_with_its_number() {
+    fn frequent_events_are_logged_at_intervals_with_their_number() {
         let seldom = LogThrottle::default();
         let at = |seconds: i64| Ts::from_secs(1_800_000_000 + seconds);
         assert_eq!(seldom.count(at(0)), Some(1));
@@ -72,6 +72,6 @@ mod tests {
         assert_eq!(seldom.count(at(10)), Some(3));
         assert_eq!(seldom.count(at(-3600)), Some(1), "the clock was set back");
         let once = LogOnce::default();
-        assert!(!once.is_told() && once.tell() && once.is_told() && !once.tell());
+        assert!(!once.is_logged() && once.should_log() && once.is_logged() && !once.should_log());
     }
 }

@@ -27,12 +27,12 @@ impl From<Error> for Aborted {
     }
 }
 
-/// Runs `attempt` until it does not conflict with another transaction. Each attempt begins its own transaction. `what`
-/// names the change in the log.
+/// Runs `attempt` until it does not conflict with another transaction. Each attempt begins its own transaction.
+/// `operation` names the change in the log.
 ///
 /// # Errors
 /// The refusal, or the database's error of the last attempt.
-pub async fn retry_on_conflict<T, A>(what: &str, mut attempt: impl FnMut() -> A) -> Result<T>
+pub async fn retry_on_conflict<T, A>(operation: &str, mut attempt: impl FnMut() -> A) -> Result<T>
 where
     A: Future<Output = Result<T, Aborted>>,
 {
@@ -41,7 +41,7 @@ where
         left -= 1;
         match attempt().await {
             Err(Aborted::Store(e)) if left > 0 && e.is_collision() => {
-                tracing::debug!(error = %e, "{what} starts anew");
+                tracing::debug!(error = %e, "{operation} starts anew");
             }
             Err(Aborted::Store(e)) => return Err(e.into()),
             Err(Aborted::Refused(e)) => return Err(e),

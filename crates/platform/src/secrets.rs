@@ -83,29 +83,29 @@ pub async fn admit(
     db: &Db,
     now: Ts,
     tokens_live: Duration,
-    given: &SecretFingerprints,
+    fingerprints: &SecretFingerprints,
     purpose: Purpose,
 ) -> Result<Result<(), SecretRefused>, StoreError> {
     let mut tx = secrets::begin(db).await?;
-    let known = secrets::all(&mut tx).await?;
-    if known.is_empty() {
+    let stored = secrets::all(&mut tx).await?;
+    if stored.is_empty() {
         if purpose == Purpose::Service || organizations::owner(&mut tx).await?.is_none() {
-            secrets::remember(&mut tx, &given.present, now).await?;
+            secrets::remember(&mut tx, &fingerprints.present, now).await?;
             tx.commit().await?;
         }
         return Ok(Ok(()));
     }
-    match judged(&known, given, now.minus(tokens_live)) {
+    match judged(&stored, fingerprints, now.minus(tokens_live)) {
         Err(refused) => Ok(Err(refused)),
         Ok(false) => Ok(Ok(())),
         Ok(true) => {
             // A service holds a SQLite file alone; rows of other processes are left over from killed ones.
             let is_alone = purpose == Purpose::Service && !db.is_postgres();
             let others = if is_alone { Vec::new() } else { processes::alive(&mut tx, now).await? };
-            if let Some(unaware) = others.iter().find(|other| !knows(other, &given.present)) {
+            if let Some(unaware) = others.iter().find(|other| !knows(other, &fingerprints.present)) {
                 return Ok(Err(SecretRefused::Unaware(unaware.host.clone())));
             }
-            secrets::remember(&mut tx, &given.present, now).await?;
+            secrets::remember(&mut tx, &fingerprints.present, now).await?;
             tx.commit().await?;
             Ok(Ok(()))
         }
@@ -117,17 +117,21 @@ fn knows(process: &Process, fingerprint: &[u8]) -> bool {
 }
 
 /// Whether the secret must be added to those in use.
-fn judged(known: &[UsedSecret], given: &SecretFingerprints, tokens_from: Ts) -> Result<bool, SecretRefused> {
-    let in_use = || known.iter().filter(|secret| secret.resealed_at.is_none());
-    let own = known.iter().find(|secret| secret.fingerprint == given.present);
+fn judged(
+    stored: &[UsedSecret],
+    fingerprints: &SecretFingerprints,
+    tokens_from: Ts,
+) -> Result<bool, SecretRefused> {
+    let in_use = || stored.iter().filter(|secret| secret.resealed_at.is_none());
+    let own = stored.iter().find(|secret| secret.fingerprint == fingerprints.present);
     let is_in_use = own.is_some_and(|secret| secret.resealed_at.is_none());
-    let previous = given.previous.as_deref();
+    let previous = fingerprints.previous.as_deref();
     let succeeds = in_use().any(|secret| previous == Some(&secret.fingerprint[..]));
-    let mut missing = in_use().filter(|secret| !given.has(&secret.fingerprint)).peekable();
+    let mut missing = in_use().filter(|secret| !fingerprints.has(&secret.fingerprint)).peekable();
     if missing.peek().is_none() {
         // No lasting value needs the predecessor any more, but sessions do.
-        let lives = known.iter().any(|secret| secret.resealed_at.is_some_and(|at| at > tokens_from));
-        let is_known = known.iter().any(|secret| previous == Some(&secret.fingerprint[..]));
+        let lives = stored.iter().any(|secret| secret.resealed_at.is_some_and(|at| at > tokens_from));
+        let is_known = stored.iter().any(|secret| previous == Some(&secret.fingerprint[..]));
         return match previous {
             Some(_) if is_in_use && lives && !is_known => Err(SecretRefused::PreviousOther),
             _ => Ok(!is_in_use),
@@ -175,13 +179,17 @@ pub async fn resealed(platform: &Platform) -> Result<()> {
 ///
 /// # Errors
 /// The database's; the inner error names a process that serves.
-pub async fn adopt(db: &Db, now: Ts, given: &SecretFingerprints) -> Result<Result<(), String>, StoreError> {
+pub async fn adopt(
+    db: &Db,
+    now: Ts,
+    fingerprints: &SecretFingerprints,
+) -> Result<Result<(), String>, StoreError> {
     let mut tx = secrets::begin(db).await?;
     if let Some(other) = processes::alive(&mut tx, now).await?.first().filter(|_| db.is_postgres()) {
         return Ok(Err(other.host.clone()));
     }
     secrets::forget(&mut tx).await?;
-    secrets::remember(&mut tx, &given.present, now).await?;
+    secrets::remember(&mut tx, &fingerprints.present, now).await?;
     tx.commit().await?;
     Ok(Ok(()))
 }
@@ -194,7 +202,7 @@ mod tests {
     const LIFE: i64 = 1000;
 
     /// A secret, the time since when it is in use, and the time since when everything is sealed with another one.
-    fn known(rows: &[(u8, i64, Option<i64>)]) -> Vec<UsedSecret> {
+    fn used_secrets(rows: &[(u8, i64, Option<i64>)]) -> Vec<UsedSecret> {
         let row = |(name, since, until): &(u8, i64, Option<i64>)| UsedSecret {
             fingerprint: vec![*name],
             created_at: Ts::from_secs(*since),
@@ -208,8 +216,9 @@ mod tests {
         present: u8,
         previous: Option<u8>,
     ) -> Result<bool, SecretRefused> {
-        let given = SecretFingerprints { present: vec![present], previous: previous.map(|name| vec![name]) };
-        judged(&known(rows), &given, Ts::from_secs(NOW - LIFE))
+        let fingerprints =
+            SecretFingerprints { present: vec![present], previous: previous.map(|name| vec![name]) };
+        judged(&used_secrets(rows), &fingerprints, Ts::from_secs(NOW - LIFE))
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 /// Makes `$service` a handle to its `$parts`.
 ///
-/// A service is a tuple struct of one `Arc<$parts>`, so cloning it is cheap, and dereferences to its parts. It has a field for
-/// each service that stands below it: `fleet.directory`, `fleet.platform`. A function takes the service that it belongs to.
+/// A service is a tuple struct of one `Arc<$parts>`, so cloning it is cheap, and dereferences to its parts. It has a
+/// field for each service that stands below it: `fleet.directory`, `fleet.platform`. A function takes the service that
+/// it belongs to.
 #[macro_export]
 macro_rules! service {
     ($service:ident, $parts:ident) => {

@@ -1,6 +1,6 @@
-//! A read that requests share: a request takes the result of any read that begins after it has asked. So the result is as
-//! fresh as one of its own, and however many requests ask at the same time, at most two reads answer them. An answer made of
-//! many figures asks once for all of them: see [`sharing_reads`].
+//! A read that requests share: a request takes the result of any read that begins after it has asked. So the result is
+//! as fresh as one of its own, and however many requests ask at the same time, at most two reads answer them. An answer
+//! made of many figures asks once for all of them: see [`sharing_reads`].
 
 use crate::limits::unavailable;
 use bailiwick_domain::Result;
@@ -16,8 +16,8 @@ use std::{
 };
 use tokio::sync::Mutex;
 
-/// The longest read. The others wait for it, so a connection that is lost without a word must not hold them up; it is longer than
-/// the longest wait for a connection.
+/// The longest read. The others wait for it, so a connection that is lost without a word must not hold them up; it is
+/// longer than the longest wait for a connection.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// Most reads of one kind whose last results are kept, and for how long after the last request for them.
@@ -32,14 +32,14 @@ tokio::task_local! {
     static BEFORE_ANSWER: u64;
 }
 
-/// Makes an answer with many figures, such as a page: a read that begins after the answer is begun serves all of them. They
-/// include every change that was committed before. Not for a request that makes a change between two figures.
+/// Makes an answer with many figures, such as a page: a read that begins after the answer is begun serves all of them.
+/// They include every change that was committed before. Not for a request that makes a change between two figures.
 pub async fn sharing_reads<T>(make: impl Future<Output = T>) -> T {
     BEFORE_ANSWER.scope(BEGUN.load(Ordering::SeqCst), make).await
 }
 
-/// The last read of one kind. Requests that read from a replica share reads with each other alone: what the replica shows may be
-/// older than a request that found it behind.
+/// The last read of one kind. Requests that read from a replica share reads with each other alone: what the replica
+/// shows may be older than a request that found it behind.
 pub struct SharedRead<T> {
     from_primary: Source<T>,
     from_replica: Source<T>,
@@ -49,8 +49,8 @@ pub struct SharedRead<T> {
 struct Source<T> {
     /// Held by the request that reads.
     reading: Mutex<()>,
-    /// The last result, with its number. Requests that wait share a failure too: otherwise they would meet the same failure one
-    /// after the other.
+    /// The last result, with its number. Requests that wait share a failure too: otherwise they would meet the same
+    /// failure one after the other.
     last: std::sync::Mutex<Option<(u64, Result<T>)>>,
 }
 
@@ -102,11 +102,11 @@ impl<T: Clone> Source<T> {
         if let Some((_, result)) = last() {
             return result;
         }
-        // If a request goes away while it reads, the old result stays. Its number is too low for those that wait, so the next of
-        // them reads.
+        // If a request goes away while it reads, the old result stays. Its number is too low for those that wait, so
+        // the next of them reads.
         let number = BEGUN.fetch_add(1, Ordering::SeqCst) + 1;
-        // What this read shares with others must begin after it as well: it serves requests that have asked since its own
-        // answer was begun.
+        // What this read shares with others must begin after it as well: it serves requests that have asked since its
+        // own answer was begun.
         let result = BEFORE_ANSWER
             .scope(number, tokio::time::timeout(LONGEST, read))
             .await
@@ -121,7 +121,7 @@ impl<T: Clone> Source<T> {
     }
 }
 
-/// Shared reads of one kind, told apart by what they read.
+/// Shared reads of one kind, distinguished by what they read.
 pub struct SharedReads<T>(Cache<String, Arc<SharedRead<T>>>);
 
 impl<T: Send + Sync + 'static> Default for SharedReads<T> {
@@ -137,11 +137,11 @@ impl<T> fmt::Debug for SharedReads<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> SharedReads<T> {
-    /// Like [`SharedRead::get`], among the reads with the same `key`. It must hold everything that the result depends on, such as
-    /// the scope.
+    /// Like [`SharedRead::get`], among the reads with the same `key`. It must hold everything that the result depends
+    /// on, such as the scope.
     ///
     /// # Errors
-    /// The same.
+    /// The errors of the read, as [`SharedRead::get`].
     pub async fn get(&self, key: String, read: impl Future<Output = Result<T>>) -> Result<T> {
         self.0.get_with(key, async { Arc::default() }).await.get(read).await
     }
@@ -200,13 +200,13 @@ mod tests {
         let reads = Reads::default();
         let first = reads.ask();
         reads.has_begun(1).await;
-        let waiting: Vec<_> = (0..20).map(|_| reads.ask()).collect();
+        let requests: Vec<_> = (0..20).map(|_| reads.ask()).collect();
         tokio::task::yield_now().await;
         reads.finish();
         assert_eq!(first.await.unwrap().unwrap(), 1);
         reads.has_begun(2).await;
         reads.finish();
-        for request in waiting {
+        for request in requests {
             assert_eq!(request.await.unwrap().unwrap(), 2);
         }
         assert_eq!(reads.begun.load(Ordering::SeqCst), 2);

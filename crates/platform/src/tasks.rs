@@ -29,8 +29,8 @@ pub type TaskFn<C> = for<'c> fn(&'c C) -> BoxFuture<'c, Result<u64>>;
 /// The processes that run a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processes {
-    /// One at a time. A run takes the [`lease`] when it has found something to do, renews it between its steps, and ends when it has
-    /// lost it.
+    /// One at a time. A run takes the [`lease`] when it has found something to do, renews it between its steps, and
+    /// ends when it has lost it.
     One,
     /// Each for itself.
     Each,
@@ -73,8 +73,8 @@ impl Runs {
     }
 }
 
-/// Starts the tasks on the tracker. Each runs after every interval until the process stops; a lease is then given back, so that
-/// another process need not wait for its end.
+/// Starts the tasks on the tracker. Each runs after every interval until the process stops; a lease is then given back,
+/// so that another process need not wait for its end.
 pub fn start<C>(context: &C, tasks: &'static [Task<C>])
 where
     C: AsRef<Platform> + Clone + Send + Sync + 'static,

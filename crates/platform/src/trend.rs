@@ -58,7 +58,7 @@ impl Window {
         Ok(Window { period, dates, ends })
     }
 
-    /// A text that tells this window from others, for the key of a cached answer.
+    /// A text that distinguishes this window from others, for the key of a cached answer.
     pub fn key(&self) -> String {
         format!("{} {}", self.period, self.dates.last().copied().unwrap_or_default())
     }

@@ -1,8 +1,8 @@
 //! Whether the database can be written, as readiness probes, metrics and the log say.
 //!
-//! A check writes the sign of life of this process again. It is not made for each probe: its result counts for a short time, and
-//! probes that arrive together share one. A transaction of a request that could not be written counts as well, because a full
-//! disk may still have room for a sign of life.
+//! A check writes the sign of life of this process again. It is not made for each probe: its result counts for a short
+//! time, and probes that arrive together share one. A transaction of a request that could not be written counts as
+//! well, because a full disk may still have room for a sign of life.
 
 use crate::Platform;
 use bailiwick_store::{StoreError, processes};
@@ -30,16 +30,16 @@ struct Seen {
     problem: Option<Arc<str>>,
 }
 
-/// Whether the database can be written, as of two seconds ago at most. The answer takes three seconds at most, and reaches the
-/// log when it changes.
+/// Whether the database can be written, as of two seconds ago at most. The answer takes three seconds at most, and
+/// reaches the log when it changes.
 ///
 /// # Errors
 /// Why not, for the log alone.
 pub async fn check(platform: &Platform) -> Result<(), Arc<str>> {
     // Whoever waits here finds the result of the check before.
     let mut last = platform.write_check.0.lock().await;
-    let seen = match &*last {
-        Some(seen) if seen.at.elapsed() < FOR && !is_refuted(platform, seen) => seen.clone(),
+    let last_result = match &*last {
+        Some(last) if last.at.elapsed() < FOR && !is_refuted(platform, last) => last.clone(),
         _ => {
             let touched = processes::touch(&platform.db, platform.instance(), platform.now());
             let written = match timeout(WRITE, touched).await {
@@ -49,12 +49,12 @@ pub async fn check(platform: &Platform) -> Result<(), Arc<str>> {
             renew(platform, &mut last, written).await
         }
     };
-    seen.problem.map_or(Ok(()), Err)
+    last_result.problem.map_or(Ok(()), Err)
 }
 
 /// Whether a transaction could not be written since a check that could.
-fn is_refuted(platform: &Platform, seen: &Seen) -> bool {
-    seen.problem.is_none() && platform.db.write_fault_within(seen.at.elapsed()).is_some()
+fn is_refuted(platform: &Platform, last_result: &Seen) -> bool {
+    last_result.problem.is_none() && platform.db.write_fault_within(last_result.at.elapsed()).is_some()
 }
 
 /// Notes the result of a sign of life as that of a check.
@@ -65,7 +65,7 @@ pub(crate) async fn note(platform: &Platform, written: Result<(), StoreError>) {
 
 /// Whether the last check could write; true before the first one.
 pub async fn was_writable(platform: &Platform) -> bool {
-    platform.write_check.0.lock().await.as_ref().is_none_or(|seen| seen.problem.is_none())
+    platform.write_check.0.lock().await.as_ref().is_none_or(|last_result| last_result.problem.is_none())
 }
 
 async fn renew(platform: &Platform, last: &mut Option<Seen>, written: Result<(), String>) -> Seen {
@@ -74,7 +74,7 @@ async fn renew(platform: &Platform, last: &mut Option<Seen>, written: Result<(),
         // A pool does not say why it has no connection.
         Err(failed) => Some(platform.db.connection_error().await.map_or(failed, |error| error.to_string())),
     };
-    report(last.as_ref().and_then(|seen| seen.problem.as_deref()), problem.as_deref());
+    report(last.as_ref().and_then(|last_result| last_result.problem.as_deref()), problem.as_deref());
     last.insert(Seen { at: Instant::now(), problem: problem.map(Arc::from) }).clone()
 }
 

@@ -132,9 +132,9 @@ pub fn gate(caller: &Caller, action: Action, resource: Resource) -> Result<(), R
     let may_write = action == Action::Read || !caller.is_read_only();
     // Anonymous callers and systems hold no permissions, so an action that needs no permission is not open to them
     // either.
-    let known = caller.identity().is_some() || matches!(caller, Caller::Worker);
+    let is_known_caller = caller.identity().is_some() || matches!(caller, Caller::Worker);
     let may_silence = action != Action::Silence || caller.holds_one_of(SILENCING);
-    if !(known && key_may && may_write && may_silence && needed.is_subset(caller.permissions())) {
+    if !(is_known_caller && key_may && may_write && may_silence && needed.is_subset(caller.permissions())) {
         return Err(Refusal::Gate);
     }
     // The rule that replaces the gate for promotions also comes before the object is looked up.

@@ -104,7 +104,7 @@ impl Caller {
         Caller::User(UserCaller { identity, chain, acting_for: None, signed_in_at: None })
     }
 
-    /// The same, of a person who proved at this time who they are.
+    /// This caller, as a person who proved their identity at this time.
     #[must_use]
     pub fn signed_in(mut self, at: Ts) -> Caller {
         if let Caller::User(user) = &mut self {

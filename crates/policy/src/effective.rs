@@ -73,10 +73,10 @@ pub(crate) fn compute(catalogue: &Catalogue, org_type: OrgType, role_ids: &[Stri
         role.permissions.iter().for_each(|p| push_new(&mut user_permissions, p.as_str().to_owned()));
         role.marker().into_iter().for_each(|m| push_new(&mut user_permissions, m));
     }
-    let kept = kept_actions(&roles);
+    let kept_verbs = kept_actions(&roles);
     let org: Vec<Permission> = catalogue
         .org_role(org_type)
-        .map(|role| role.permissions.iter().copied().filter(|p| kept.contains(&p.verb())).collect())
+        .map(|role| role.permissions.iter().copied().filter(|p| kept_verbs.contains(&p.verb())).collect())
         .unwrap_or_default();
     let user_set = roles.iter().fold(PermissionSet::EMPTY, |set, role| set.union(role.set));
     Effective {

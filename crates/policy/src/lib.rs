@@ -3,8 +3,8 @@
 //! Pure: no I/O, no clock; every answer follows from its arguments. A use case calls three functions:
 //!
 //! - [`list_scope`] or [`scope_for`] for lists, totals, exports: which organizations the statement may read.
-//! - [`decide()`] for one object, or for the organization that receives a new or moved one. The [`Decision`] carries the
-//!   [`Granted`] proof that the repositories require, hides the object (404) or refuses with a reason (403).
+//! - [`decide()`] for one object, or for the organization that receives a new or moved one. The [`Decision`] carries
+//!   the [`Granted`] proof that the repositories require, hides the object (404) or refuses with a reason (403).
 //! - [`known_roles`] and [`may_grant`] for the roles of a user that is written.
 //!
 //! The data of a caller is read live beforehand: [`Catalogue::effective`] turns the stored role keys into permissions

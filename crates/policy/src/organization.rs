@@ -55,7 +55,7 @@ pub struct OrgTarget {
     /// The family of the route; an organization of another type is not found through it.
     pub family: OrgType,
     /// The organization.
-    pub place: OrgNode,
+    pub node: OrgNode,
 }
 
 /// The resource of a family; the owner organization is in none.
@@ -82,7 +82,7 @@ impl Judged for OrgTarget {
 
     fn judge(&self, caller: &Caller, action: Action) -> Result<OrgId, Denial> {
         let resource = resource_of(self.family).ok_or(Denial::Hidden(ObjectKind::Organization))?;
-        let OrgNode { path, org_type, standing } = self.place;
+        let OrgNode { path, org_type, standing } = self.node;
         let own = is_own(caller, path.id);
         if !(own && action == Action::Read) {
             gate(caller, action, resource)?;
@@ -153,7 +153,7 @@ impl Judged for NewOrganization {
         match self.parent {
             // Distributors are always directly below the owner; the field is ignored for them.
             _ if self.family == OrgType::Distributor => Ok(own.id),
-            Parent::Named(Some(named)) if named.path.id != own.id => self.attributed(caller, &named),
+            Parent::Named(Some(node)) if node.path.id != own.id => self.attributed(caller, &node),
             Parent::Named(None) => {
                 attributing(caller, "created_by_organization_id")?;
                 Err(Refusal::AttributionScope.into())
@@ -164,13 +164,13 @@ impl Judged for NewOrganization {
 }
 
 impl NewOrganization {
-    fn attributed(&self, caller: &Caller, named: &OrgNode) -> Result<OrgId, Denial> {
+    fn attributed(&self, caller: &Caller, node: &OrgNode) -> Result<OrgId, Denial> {
         attributing(caller, "created_by_organization_id")?;
-        if !visible(caller, &named.path, named.standing, Action::Create) {
+        if !visible(caller, &node.path, node.standing, Action::Create) {
             return Err(Refusal::AttributionScope.into());
         }
-        let fits = named.org_type != OrgType::Owner && named.org_type.level() < self.family.level();
-        if fits { Ok(named.path.id) } else { Err(Refusal::AttributionType(Some(self.family)).into()) }
+        let fits = node.org_type != OrgType::Owner && node.org_type.level() < self.family.level();
+        if fits { Ok(node.path.id) } else { Err(Refusal::AttributionType(Some(self.family)).into()) }
     }
 }
 
@@ -195,25 +195,24 @@ pub fn attributing(caller: &Caller, field: &'static str) -> Result<(), Refusal> 
 pub fn alert_configuration(
     caller: &Caller,
     permission: Permission,
-    named: Option<&OrgNode>,
+    node: Option<&OrgNode>,
 ) -> Result<Granted<OrgId>, Refusal> {
-    if caller.holds(permission) { in_hierarchy(caller, named) } else { Err(Refusal::Gate) }
+    if caller.holds(permission) { in_hierarchy(caller, node) } else { Err(Refusal::Gate) }
 }
 
-/// An organization whose own settings are read or changed (its rebranding, the second factor it requires): within reach and
-/// not deleted. The operation's gate is the caller's part. An unknown organization (none) and one out of reach get the
-/// same error.
+/// An organization whose own settings are read or changed (its rebranding, the second factor it requires): within reach
+/// and not deleted. The operation's gate is the caller's part. An unknown organization (none) and one out of reach get
+/// the same error.
 ///
 /// # Errors
 /// `organization not found`.
 pub fn organization_in_reach(
     caller: &Caller,
     action: Action,
-    named: Option<&OrgNode>,
+    node: Option<&OrgNode>,
 ) -> Result<Granted<OrgId>> {
-    named
-        .filter(|place| visible(caller, &place.path, place.standing, Action::Read))
-        .map(|place| Granted::new(place.path.id, action))
+    node.filter(|node| visible(caller, &node.path, node.standing, Action::Read))
+        .map(|node| Granted::new(node.path.id, action))
         .ok_or(Error::NotFound(ObjectKind::Organization))
 }
 
@@ -222,9 +221,8 @@ pub fn organization_in_reach(
 ///
 /// # Errors
 /// `organization not in your hierarchy`.
-pub fn in_hierarchy(caller: &Caller, named: Option<&OrgNode>) -> Result<Granted<OrgId>, Refusal> {
-    named
-        .filter(|place| visible(caller, &place.path, place.standing, Action::Read))
-        .map(|place| Granted::new(place.path.id, Action::Read))
+pub fn in_hierarchy(caller: &Caller, node: Option<&OrgNode>) -> Result<Granted<OrgId>, Refusal> {
+    node.filter(|node| visible(caller, &node.path, node.standing, Action::Read))
+        .map(|node| Granted::new(node.path.id, Action::Read))
         .ok_or(Refusal::NotInHierarchy)
 }

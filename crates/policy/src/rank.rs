@@ -1,4 +1,5 @@
-//! The rank rule (spec: authorization#assigning-roles): no user acts on, or creates, a user with more rights than their own.
+//! The rank rule (spec: authorization#assigning-roles): no user acts on, or creates, a user with more rights than their
+//! own.
 
 use crate::{Caller, Catalogue, Effective, Permission, PermissionSet, Refusal, UserRole};
 use bailiwick_domain::{Error, FieldError, OrgType};

@@ -33,7 +33,7 @@ pub enum Refusal {
     Creation(OrgType),
     /// An organization named in a request that is unknown or out of reach.
     NotInHierarchy,
-    /// The same for a user's organization, in a text for the caller's level.
+    /// A user's organization that is out of reach, in a text for the caller's level.
     UserHome {
         /// `create` or `update`.
         verb: &'static str,
@@ -43,7 +43,7 @@ pub enum Refusal {
     /// 400: a user's organization that does not exist, named only to callers whose scope is everything.
     UnknownOrganization {
         /// As sent.
-        given: String,
+        requested_id: String,
     },
     /// Attribution by a caller who is neither owner nor distributor; also for the time overrides of systems.
     AttributionLevel { field: &'static str },
@@ -161,8 +161,8 @@ fn from_above(refusal: &Refusal) -> Error {
 fn reference(refusal: Refusal) -> Error {
     match refusal {
         Refusal::UserHome { verb, caller } => Error::forbidden(user_home_text(verb, caller)),
-        Refusal::UnknownOrganization { given } => {
-            Error::field_value("organization_id", "organization not found", given)
+        Refusal::UnknownOrganization { requested_id } => {
+            Error::field_value("organization_id", "organization not found", requested_id)
         }
         Refusal::AttributionLevel { field } => {
             Error::forbidden(format!("access denied: only owner or distributor can set {field}"))

@@ -5,7 +5,7 @@ use bailiwick_domain::OrgType;
 use serde::{Deserialize, Serialize};
 use std::{collections::HashSet, sync::LazyLock};
 
-/// The built-in catalogue document; also the example for a configured catalogue.
+/// The catalogue as JSON.
 pub const BUILT_IN_JSON: &str = include_str!("catalogue.json");
 
 static BUILT_IN: LazyLock<Catalogue> = LazyLock::new(|| {
@@ -14,7 +14,7 @@ static BUILT_IN: LazyLock<Catalogue> = LazyLock::new(|| {
         .unwrap_or_else(|_| Catalogue { org_roles: Vec::new(), user_roles: Vec::new() })
 });
 
-/// The catalogue as written in a configuration file.
+/// The catalogue as written in JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogueDocument {
@@ -30,7 +30,7 @@ pub struct CatalogueDocument {
 pub struct OrgRoleDocument {
     /// `owner`, `distributor`, `reseller` or `customer`.
     pub key: String,
-    /// The same word as shown, in any case.
+    /// The key as it is shown, in any case.
     pub name: String,
     /// Shown in the role list.
     #[serde(default)]
@@ -91,7 +91,7 @@ pub struct UserRole {
     pub description: String,
     /// In the order of the catalogue, without repetition.
     pub permissions: Vec<Permission>,
-    /// The same as a set.
+    /// The permissions as a set.
     pub set: PermissionSet,
     /// Masks every non-read organization permission of any holder.
     pub read_only: bool,
@@ -174,35 +174,35 @@ impl Catalogue {
 }
 
 /// The two ids of a role must be present and unique.
-fn names<'a>(what: &str, roles: impl Iterator<Item = (&'a String, &'a String)>, errors: &mut Vec<String>) {
+fn names<'a>(subject: &str, roles: impl Iterator<Item = (&'a String, &'a String)>, errors: &mut Vec<String>) {
     let (mut keys, mut shown) = (HashSet::new(), HashSet::new());
     for (key, name) in roles {
         if key.trim().is_empty() || key.trim() != key {
-            errors.push(format!("{what} role \"{key}\": the key is blank or has spaces around it"));
+            errors.push(format!("{subject} role \"{key}\": the key is blank or has spaces around it"));
         }
         if name.trim().is_empty() {
-            errors.push(format!("{what} role \"{key}\": the name is blank"));
+            errors.push(format!("{subject} role \"{key}\": the name is blank"));
         }
         if !keys.insert(key) {
-            errors.push(format!("{what} role \"{key}\": the key appears twice"));
+            errors.push(format!("{subject} role \"{key}\": the key appears twice"));
         }
         if !shown.insert(name.to_lowercase()) {
-            errors.push(format!("{what} role \"{key}\": the name \"{name}\" appears twice"));
+            errors.push(format!("{subject} role \"{key}\": the name \"{name}\" appears twice"));
         }
     }
 }
 
 /// Exact permissions, in the order of first mention; each unknown one is an error that names the unknown half.
 fn permissions(role: &str, written: &[String], errors: &mut Vec<String>) -> Vec<Permission> {
-    let mut known = Vec::new();
+    let mut parsed = Vec::new();
     for name in written {
         match Permission::parse(name) {
-            Some(permission) if !known.contains(&permission) => known.push(permission),
+            Some(permission) if !parsed.contains(&permission) => parsed.push(permission),
             Some(_) => {}
             None => errors.push(format!("{role}: permission \"{name}\": {}", unknown_half(name))),
         }
     }
-    known
+    parsed
 }
 
 fn unknown_half(name: &str) -> &'static str {
@@ -218,16 +218,16 @@ fn org_roles(written: &[OrgRoleDocument], errors: &mut Vec<String>) -> Vec<OrgRo
     names("organization", written.iter().map(|r| (&r.key, &r.name)), errors);
     let mut roles = Vec::new();
     for role in written {
-        let what = format!("organization role \"{}\"", role.key);
-        let permissions = permissions(&what, &role.permissions, errors);
+        let subject = format!("organization role \"{}\"", role.key);
+        let permissions = permissions(&subject, &role.permissions, errors);
         let Some(org_type) = OrgType::ALL.into_iter().find(|t| i64::from(t.level()) == role.level) else {
-            errors.push(format!("{what}: unknown level {}", role.level));
+            errors.push(format!("{subject}: unknown level {}", role.level));
             continue;
         };
         if role.key != org_type.as_str() || !role.name.eq_ignore_ascii_case(org_type.role_name()) {
             let (key, name) = (org_type.as_str(), org_type.role_name());
-            errors
-                .push(format!("{what}: level {} has the key \"{key}\" and the name \"{name}\"", role.level));
+            let level = role.level;
+            errors.push(format!("{subject}: level {level} has the key \"{key}\" and the name \"{name}\""));
         }
         let (name, description) = (org_type.role_name().to_owned(), role.description.clone());
         roles.push(OrgRole { org_type, name, description, permissions });
@@ -254,19 +254,21 @@ fn user_roles(written: &[UserRoleDocument], errors: &mut Vec<String>) -> Vec<Use
 }
 
 fn user_role(role: &UserRoleDocument, errors: &mut Vec<String>) -> UserRole {
-    let what = format!("user role \"{}\"", role.key);
-    let permissions = permissions(&what, &role.permissions, errors);
+    let subject = format!("user role \"{}\"", role.key);
+    let permissions = permissions(&subject, &role.permissions, errors);
     let mut organization_actions = Vec::new();
     for word in &role.organization_actions {
         match Verb::parse(word) {
             Some(verb) => organization_actions.push(verb),
-            None => errors.push(format!("{what}: organization_actions: unknown action \"{word}\"")),
+            None => errors.push(format!("{subject}: organization_actions: unknown action \"{word}\"")),
         }
     }
     let assignable_by = role.assignable_by.as_deref().and_then(|word| {
         let level = OrgType::ALL.into_iter().find(|t| *t != OrgType::Customer && t.as_str() == word);
         if level.is_none() {
-            errors.push(format!("{what}: assignable_by: \"{word}\" is none of owner, distributor, reseller"));
+            errors.push(format!(
+                "{subject}: assignable_by: \"{word}\" is none of owner, distributor, reseller"
+            ));
         }
         level
     });

@@ -47,7 +47,7 @@ impl Judged for SystemTarget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SystemHome {
     /// The organization; none = unknown.
-    pub place: Option<OrgNode>,
+    pub node: Option<OrgNode>,
 }
 
 impl Judged for SystemHome {
@@ -58,9 +58,9 @@ impl Judged for SystemHome {
             return Err(Refusal::Misapplied { action, resource: Resource::Systems }.into());
         }
         gate(caller, action, Resource::Systems)?;
-        self.place
-            .filter(|place| visible(caller, &place.path, place.standing, action))
-            .map(|place| place.path.id)
+        self.node
+            .filter(|node| visible(caller, &node.path, node.standing, action))
+            .map(|node| node.path.id)
             .ok_or(Refusal::NotInHierarchy.into())
     }
 }
@@ -70,13 +70,13 @@ impl Judged for SystemHome {
 ///
 /// # Errors
 /// The caller's level, the reach, the type, in this order (spec: organizations#create).
-pub fn attribute_system(caller: &Caller, named: Option<&OrgNode>) -> Result<Granted<OrgId>, Refusal> {
+pub fn attribute_system(caller: &Caller, node: Option<&OrgNode>) -> Result<Granted<OrgId>, Refusal> {
     attributing(caller, "created_by_organization_id")?;
-    let place = named
-        .filter(|place| visible(caller, &place.path, place.standing, Action::Read))
+    let node = node
+        .filter(|node| visible(caller, &node.path, node.standing, Action::Read))
         .ok_or(Refusal::AttributionScope)?;
-    match place.org_type {
-        OrgType::Distributor | OrgType::Reseller => Ok(Granted::new(place.path.id, Action::Create)),
+    match node.org_type {
+        OrgType::Distributor | OrgType::Reseller => Ok(Granted::new(node.path.id, Action::Create)),
         _ => Err(Refusal::AttributionType(None)),
     }
 }

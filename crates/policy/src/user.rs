@@ -118,9 +118,9 @@ pub fn own_account(caller: &Caller) -> Result<(), Error> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserHome {
     /// `organization_id` as sent, for the error.
-    pub given: String,
+    pub requested_id: String,
     /// The organization; none = unknown.
-    pub place: Option<OrgNode>,
+    pub node: Option<OrgNode>,
 }
 
 impl Judged for UserHome {
@@ -131,11 +131,11 @@ impl Judged for UserHome {
             return Err(Refusal::Misapplied { action, resource: Resource::Users }.into());
         }
         gate(caller, action, Resource::Users)?;
-        let seen = self.place.filter(|place| visible(caller, &place.path, place.standing, action));
-        match (seen, caller.org_type()) {
-            (Some(place), _) => Ok(place.path.id),
+        let visible_node = self.node.filter(|node| visible(caller, &node.path, node.standing, action));
+        match (visible_node, caller.org_type()) {
+            (Some(node), _) => Ok(node.path.id),
             (None, Some(OrgType::Owner)) => {
-                Err(Refusal::UnknownOrganization { given: self.given.clone() }.into())
+                Err(Refusal::UnknownOrganization { requested_id: self.requested_id.clone() }.into())
             }
             (None, Some(level)) => Err(Refusal::UserHome { verb: action.verb(), caller: level }.into()),
             (None, None) => Err(Refusal::NotInHierarchy.into()),

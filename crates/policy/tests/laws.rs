@@ -157,7 +157,7 @@ impl World {
     /// Every question about the target, with whether it is allowed.
     fn answers(&self, caller: &Caller, user: &UserTarget) -> Vec<(String, bool)> {
         let node = self.there();
-        let place = node.place(self.standing);
+        let org_node = node.org_node(self.standing);
         let mut answers = Vec::new();
         for action in Action::all() {
             let mut note = |what: &str, allowed: bool| answers.push((format!("{what} {action:?}"), allowed));
@@ -165,11 +165,11 @@ impl World {
             note("user", decide(caller, action, user).is_allowed());
             note("system", decide(caller, action, &node.system(self.standing)).is_allowed());
             note("application", decide(caller, action, &node.application(self.standing)).is_allowed());
-            let home = UserHome { given: String::new(), place: Some(place) };
+            let home = UserHome { requested_id: String::new(), node: Some(org_node) };
             note("user home", decide(caller, action, &home).is_allowed());
-            note("system home", decide(caller, action, &SystemHome { place: Some(place) }).is_allowed());
+            note("system home", decide(caller, action, &SystemHome { node: Some(org_node) }).is_allowed());
             for family in OrgType::ALL {
-                for parent in [Parent::Own, Parent::Named(Some(place))] {
+                for parent in [Parent::Own, Parent::Named(Some(org_node))] {
                     let new = NewOrganization { family, parent };
                     note(&format!("new {family:?} {parent:?}"), decide(caller, action, &new).is_allowed());
                 }
@@ -220,7 +220,7 @@ proptest! {
             let exempt = elsewhere || (by_consent && question == "user Impersonate");
             prop_assert!(!allowed || exempt, "{}", question);
         }
-        prop_assert!(in_hierarchy(&caller, Some(&world.there().place(LIVE))).is_err());
+        prop_assert!(in_hierarchy(&caller, Some(&world.there().org_node(LIVE))).is_err());
     }
 
     /// A list and a read by id agree, for all three kinds; the own organization is always readable by id.
@@ -229,16 +229,17 @@ proptest! {
         let catalogue = world.catalogue();
         let caller = world.caller(&catalogue);
         let node = world.there();
-        let seen = |permission| scope_for(&caller, permission).contains(&node.path) && !world.standing.deleted;
+        let is_deleted = world.standing.deleted;
+        let is_listed = |permission| scope_for(&caller, permission).contains(&node.path) && !is_deleted;
         let user = decide(&caller, Action::Read, &world.user(&catalogue));
-        prop_assert_eq!(user.is_allowed(), seen(Permission::ReadUsers));
+        prop_assert_eq!(user.is_allowed(), is_listed(Permission::ReadUsers));
         let system = decide(&caller, Action::Read, &node.system(world.standing));
-        prop_assert_eq!(system.is_allowed(), seen(Permission::ReadSystems));
+        prop_assert_eq!(system.is_allowed(), is_listed(Permission::ReadSystems));
         let Some(resource) = resource_of(node.org_type) else { return Ok(()) };
         let read = Permission::of(Verb::Read, resource).unwrap();
         let own = node.id() == world.home().id() && !world.standing.deleted;
         let org = decide(&caller, Action::Read, &node.target(world.standing));
-        prop_assert_eq!(org.is_allowed(), seen(read) || own);
+        prop_assert_eq!(org.is_allowed(), is_listed(read) || own);
     }
 
     /// Fewer permissions never mean more answers.
@@ -330,8 +331,8 @@ proptest! {
         let catalogue = catalogue(&org, &users);
         let effective = catalogue.effective(org_type, &keys(0..users.len()));
         prop_assert!(effective.org_permissions().iter().all(|p| p.starts_with("read:")));
-        let held: PermissionSet = users.iter().flat_map(|r| r.permissions.iter().copied()).collect();
-        prop_assert!(effective.set().without(held).iter().all(|p| p.verb() == Verb::Read));
+        let permissions: PermissionSet = users.iter().flat_map(|r| r.permissions.iter().copied()).collect();
+        prop_assert!(effective.set().without(permissions).iter().all(|p| p.verb() == Verb::Read));
     }
 
     /// No caller can act on a user with more permissions or with a role the caller could not assign, nor create one.

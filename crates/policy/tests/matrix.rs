@@ -70,8 +70,8 @@ fn cells(n: &Neighbours, ask: impl Fn(&Node, Standing, bool) -> &'static str) ->
     ]
 }
 
-fn line(out: &mut String, what: &str, cells: &[&str]) {
-    write!(out, "  {what:<44}").unwrap();
+fn line(out: &mut String, label: &str, cells: &[&str]) {
+    write!(out, "  {label:<44}").unwrap();
     cells.iter().for_each(|c| write!(out, " {c:<10}").unwrap());
     out.truncate(out.trim_end().len());
     out.push('\n');
@@ -91,7 +91,7 @@ fn table(
             continue;
         }
         let name = format!("{action:?}").to_lowercase();
-        match rows.iter_mut().find(|(_, known)| *known == cells) {
+        match rows.iter_mut().find(|(_, other_cells)| *other_cells == cells) {
             Some((names, _)) => names.push(name),
             None => rows.push((vec![name], cells)),
         }
@@ -144,21 +144,21 @@ fn block(out: &mut String, title: &str, caller: &Caller, org_type: OrgType) {
 }
 
 fn placements(out: &mut String, caller: &Caller, n: &Neighbours) {
-    for (what, action) in [("new user in", Action::Create), ("move user to", Action::Update)] {
+    for (label, action) in [("new user in", Action::Create), ("move user to", Action::Update)] {
         let ask = |node: &Node, standing, own| {
-            let home = UserHome { given: String::new(), place: Some(node.place(standing)) };
+            let home = UserHome { requested_id: String::new(), node: Some(node.org_node(standing)) };
             if own { "-" } else { word(decide(caller, action, &home)) }
         };
-        line(out, what, &cells(n, ask));
+        line(out, label, &cells(n, ask));
     }
     let ask = |node: &Node, standing, own| {
-        let home = SystemHome { place: Some(node.place(standing)) };
+        let home = SystemHome { node: Some(node.org_node(standing)) };
         if own { "-" } else { word(decide(caller, Action::Create, &home)) }
     };
     line(out, "new system in", &cells(n, ask));
     for family in [OrgType::Distributor, OrgType::Reseller, OrgType::Customer] {
         let ask = |node: &Node, standing, own| {
-            let parent = if own { Parent::Own } else { Parent::Named(Some(node.place(standing))) };
+            let parent = if own { Parent::Own } else { Parent::Named(Some(node.org_node(standing))) };
             word(decide(caller, Action::Create, &NewOrganization { family, parent }))
         };
         line(out, &format!("new {} below (self: by default)", family.as_str()), &cells(n, ask));
@@ -196,10 +196,10 @@ fn rank_table(out: &mut String, org_type: OrgType) {
     line(out, "", &ROLES);
     for role in ROLES {
         let caller = Caller::user(own.identity(1, built_in(org_type, &[role])), None);
-        let cells = ROLES.map(|held| {
-            let target = other.user(2, built_in(other.org_type, &[held]), LIVE);
+        let cells = ROLES.map(|role_key| {
+            let target = other.user(2, built_in(other.org_type, &[role_key]), LIVE);
             let act = word(decide(&caller, Action::Update, &target));
-            let granted = may_grant(&caller, Catalogue::built_in(), &[held.to_owned()], other.org_type);
+            let granted = may_grant(&caller, Catalogue::built_in(), &[role_key.to_owned()], other.org_type);
             match (act, granted.is_ok()) {
                 ("yes", true) => "yes",
                 ("rank", false) => "rank",

@@ -131,7 +131,8 @@ fn from_above() {
 #[test]
 fn homes_of_users_and_systems() {
     let nodes = tree();
-    let home = |place: Option<&Node>| UserHome { given: "x".to_owned(), place: place.map(|n| n.place(LIVE)) };
+    let home =
+        |node: Option<&Node>| UserHome { requested_id: "x".to_owned(), node: node.map(|n| n.org_node(LIVE)) };
     let cases = [
         (1, Action::Create, "access denied: distributors can only create users in organizations they manage"),
         (
@@ -143,13 +144,13 @@ fn homes_of_users_and_systems() {
     ];
     for (index, action, expected) in cases {
         let caller = caller(&nodes[index], "admin");
-        for place in [None, Some(&nodes[2])] {
-            assert_eq!(text(decide(&caller, action, &home(place)).granted()), expected);
+        for node in [None, Some(&nodes[2])] {
+            assert_eq!(text(decide(&caller, action, &home(node)).granted()), expected);
         }
-        for place in [None, Some(nodes[2].place(LIVE))] {
+        for node in [None, Some(nodes[2].org_node(LIVE))] {
             let expected = "access denied: organization not in your hierarchy";
-            assert_eq!(text(decide(&caller, Action::Create, &SystemHome { place }).granted()), expected);
-            assert_eq!(text(in_hierarchy(&caller, place.as_ref())), expected);
+            assert_eq!(text(decide(&caller, Action::Create, &SystemHome { node }).granted()), expected);
+            assert_eq!(text(in_hierarchy(&caller, node.as_ref())), expected);
         }
     }
     match decide(&caller(&nodes[0], "admin"), Action::Create, &home(None)).granted() {
@@ -170,7 +171,7 @@ fn attribution() {
     let distributor = caller(&nodes[1], "admin");
     let reseller = caller(&nodes[3], "admin");
     let ask = |caller: &Caller, family, parent: Option<&Node>| {
-        let parent = Parent::Named(parent.map(|n| n.place(LIVE)));
+        let parent = Parent::Named(parent.map(|n| n.org_node(LIVE)));
         decide(caller, Action::Create, &NewOrganization { family, parent }).granted().map(|g| g.id())
     };
     use OrgType::{Customer, Distributor, Reseller};
@@ -194,10 +195,10 @@ fn attribution() {
     );
     let kind = "access denied: created_by_organization_id must be a reseller or distributor";
     assert_eq!(text(ask(&owner, Customer, Some(&nodes[7]))), kind);
-    assert_eq!(text(attribute_system(&owner, Some(&nodes[7].place(LIVE)))), kind);
-    assert_eq!(text(attribute_system(&reseller, Some(&nodes[3].place(LIVE)))), level);
+    assert_eq!(text(attribute_system(&owner, Some(&nodes[7].org_node(LIVE)))), kind);
+    assert_eq!(text(attribute_system(&reseller, Some(&nodes[3].org_node(LIVE)))), level);
     assert_eq!(text(attribute_system(&distributor, None)), scope);
-    assert!(attribute_system(&distributor, Some(&nodes[3].place(LIVE))).is_ok());
+    assert!(attribute_system(&distributor, Some(&nodes[3].org_node(LIVE))).is_ok());
     assert_eq!(
         text(attributing(&reseller, "registered_at")),
         "access denied: only owner or distributor can set registered_at"

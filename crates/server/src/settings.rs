@@ -34,7 +34,7 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
     if !config.alerting.catalogue.is_empty() {
         settings.alerting.catalogue = config.alerting.catalogue.clone();
     }
-    settings.assets.place = objects(config);
+    settings.assets.location = objects(config);
     settings.rebranding.products.sort_by_key(Product::order);
     settings.mail = mail(config);
     settings
@@ -178,7 +178,7 @@ mod tests {
         let defaults = Settings::defaults(&config.public_url(), secret.into_bytes());
         let expected = Settings {
             build: configured.build,
-            assets: Assets { place: configured.assets.place.clone(), ..defaults.assets },
+            assets: Assets { location: configured.assets.location.clone(), ..defaults.assets },
             ..defaults
         };
         assert_eq!(format!("{configured:#?}"), format!("{expected:#?}"));

@@ -16,19 +16,19 @@ pub fn on_signal() -> io::Result<CancellationToken> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let token = CancellationToken::new();
-    let asked = token.clone();
+    let stop = token.clone();
     TaskTracker::new().spawn(async move {
         loop {
             let name = tokio::select! {
                 _ = terminate.recv() => "SIGTERM",
                 _ = interrupt.recv() => "SIGINT",
             };
-            if asked.is_cancelled() {
+            if stop.is_cancelled() {
                 tracing::warn!("{name} again: ending at once");
                 process::exit(INTERRUPTED);
             }
             tracing::info!("{name}: finishing what is in flight");
-            asked.cancel();
+            stop.cancel();
         }
     });
     Ok(token)

@@ -10,8 +10,8 @@ use std::{
     },
 };
 
-/// Says it, if anybody listens: `READY=1`, `STOPPING=1`.
-pub fn say(state: &str) {
+/// Sends a state, `READY=1` or `STOPPING=1`, if a supervisor listens.
+pub fn notify(state: &str) {
     let Some(socket) = env::var_os("NOTIFY_SOCKET").filter(|socket| !socket.is_empty()) else { return };
     if let Err(why) = send(&socket, state) {
         tracing::warn!(error = %why, state, "cannot notify the service manager (NOTIFY_SOCKET)");
@@ -41,9 +41,9 @@ mod tests {
         let of_name = net::UnixDatagram::bind_addr(&address).unwrap();
         for (socket, listener) in [(path.into_os_string(), of_file), (format!("@{name}").into(), of_name)] {
             send(&socket, "READY=1").unwrap();
-            let mut said = [0; 32];
-            let length = listener.recv(&mut said).unwrap();
-            assert_eq!(&said[..length], b"READY=1");
+            let mut datagram = [0; 32];
+            let length = listener.recv(&mut datagram).unwrap();
+            assert_eq!(&datagram[..length], b"READY=1");
         }
         assert!(send(OsStr::new("/no/such/socket"), "READY=1").is_err());
     }

@@ -65,14 +65,15 @@ pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, String>
         }
     }
     panic::set_hook(Box::new(|panicked| {
-        let place = panicked.location().map(ToString::to_string).unwrap_or_default();
+        let location = panicked.location().map(ToString::to_string).unwrap_or_default();
         let text = panicked.payload_as_str().unwrap_or("no text");
-        tracing::error!(place, "panic: {text}");
+        tracing::error!(place = location, "panic: {text}");
     }));
     Ok(traces)
 }
 
-/// A line in the format of `log.format = "json"`, for messages that every `log.level` shows. The line has no null fields.
+/// A line in the format of `log.format = "json"`, for messages that every `log.level` shows. The line has no null
+/// fields.
 pub fn json_line(level: tracing::Level, message: &str, fields: Value) -> String {
     let mut line = json!({
         "timestamp": SystemClock.now(),
@@ -86,8 +87,8 @@ pub fn json_line(level: tracing::Level, message: &str, fields: Value) -> String 
     format!("{line}\n")
 }
 
-/// The fields of a span as JSON. Those that are recorded later are appended; the library's own way reads and writes all of
-/// them again, at every request.
+/// The fields of a span as JSON. Those that are recorded later are appended; the library's own way reads and writes all
+/// of them again, at every request.
 struct SpanFields(JsonFields);
 
 impl<'w> FormatFields<'w> for SpanFields {

@@ -6,8 +6,8 @@ use std::{path::PathBuf, time::Duration};
 #[derive(Clone, Debug)]
 pub struct Assets {
     /// Where they are.
-    pub place: ObjectLocation,
-    /// Where new images (files of rebranding, pictures of users) go; in the bucket only if `place` is one.
+    pub location: ObjectLocation,
+    /// Where new images (files of rebranding, pictures of users) go; in the bucket only if `location` is one.
     pub images: ImageHome,
     /// Time for reading one from the bucket.
     pub image_read: Duration,
@@ -45,7 +45,7 @@ impl Default for Assets {
     fn default() -> Assets {
         const GIB: u64 = 1024 * 1024 * 1024;
         Assets {
-            place: ObjectLocation::Nowhere,
+            location: ObjectLocation::Nowhere,
             images: ImageHome::Database,
             image_read: Duration::from_secs(10),
             image_write: Duration::from_secs(15),

@@ -11,7 +11,7 @@ mod identity;
 mod rebranding;
 mod second_factor;
 
-use bailiwick_alerting::router::SHORT_OUTAGE;
+use bailiwick_alertmanager::router::SHORT_OUTAGE;
 use bailiwick_domain::Pages;
 use bailiwick_inventory::Rules;
 use bailiwick_outbound::telegram::API as TELEGRAM_API;
@@ -22,7 +22,7 @@ pub use alert_catalogue::CatalogueEntry;
 pub use alert_limits::AlertLimits;
 pub use alert_router::{RemoteRouter, Router, RouterKind};
 pub use assets::{Assets, Bucket, ImageHome, ObjectLocation};
-pub use bailiwick_alerting::{
+pub use bailiwick_alertmanager::{
     Limits as ContentLimits, config::Timing, texts::Zone, webhook_target::AllowedHosts,
 };
 pub use bailiwick_domain::{Language, net::Network};
@@ -133,7 +133,8 @@ pub struct Tokens {
     pub refresh: Duration,
     /// How long a rotated refresh token is still answered (spec: authentication#session-chains).
     pub reuse_grace: Duration,
-    /// How old the sign-in of a person may be for sensitive operations; zero = any (spec: authentication#fresh-sign-in).
+    /// How old the sign-in of a person may be for sensitive operations; zero = any (spec:
+    /// authentication#fresh-sign-in).
     pub fresh_sign_in: Duration,
 }
 
@@ -174,7 +175,7 @@ pub struct Provider {
     pub clients: Vec<Client>,
     /// Exact redirect URIs of the default client besides those of `public_url` and `app_url`.
     pub redirect_uris: Vec<String>,
-    /// The same for addresses after sign-out.
+    /// Exact addresses after sign-out of the default client besides those of `public_url` and `app_url`.
     pub post_logout_redirect_uris: Vec<String>,
 }
 
@@ -354,7 +355,8 @@ impl Settings {
         format!("{}/oidc", self.public_url)
     }
 
-    /// The address before the path of links to the API: that of the user interface, which may have an address of its own.
+    /// The address before the path of links to the API: that of the user interface, which may have an address of its
+    /// own.
     pub fn app_url(&self) -> &str {
         self.app_url.as_deref().unwrap_or(&self.public_url)
     }

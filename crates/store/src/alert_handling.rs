@@ -231,7 +231,7 @@ pub async fn firing(
     Ok(row.map(|(key,)| key))
 }
 
-/// The same if it has not ended at `now`; ends spared after an outage do not count.
+/// The firing alert, if it has not ended at `now`; ends spared after an outage do not count.
 pub async fn firing_now(
     tx: &mut Tx,
     organization: OrgId,

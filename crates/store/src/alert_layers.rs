@@ -204,8 +204,8 @@ pub async fn remove(tx: &mut Tx, target: &Granted<OrgId>) -> Result<bool, StoreE
 /// The layers in force for these tenants, in three statements for every few hundred of them. Unknown ones are left out.
 pub async fn chains(on: impl Into<On<'_>>, tenants: &[OrgId]) -> Result<Chains, StoreError> {
     let mut on = on.into();
-    let mut found = Chains::default();
-    let Some((owner,)) = Q::new(OWNER).optional::<(Uuid,)>(on.reborrow()).await? else { return Ok(found) };
+    let mut chains = Chains::default();
+    let Some((owner,)) = Q::new(OWNER).optional::<(Uuid,)>(on.reborrow()).await? else { return Ok(chains) };
     for chunk in tenants.chunks(ROWS) {
         let ids: Vec<Uuid> = chunk.iter().map(|id| id.0).collect();
         let mut q = Q::new("SELECT id, p2, p3 FROM organizations WHERE ");
@@ -219,18 +219,18 @@ pub async fn chains(on: impl Into<On<'_>>, tenants: &[OrgId]) -> Result<Chains, 
                     chain.push(next);
                 }
             }
-            found.of.push((OrgId(id), chain));
+            chains.of.push((OrgId(id), chain));
         }
     }
-    let all: BTreeSet<Uuid> = found.of.iter().flat_map(|(_, chain)| chain).map(|id| id.0).collect();
+    let all: BTreeSet<Uuid> = chains.of.iter().flat_map(|(_, chain)| chain).map(|id| id.0).collect();
     let all: Vec<Uuid> = all.into_iter().collect();
     for chunk in all.chunks(ROWS) {
         let mut q = Q::new(LIVE);
         q.one_of(on.reborrow(), "l.organization_id", chunk);
         let rows: Vec<(Uuid, Value)> = q.all(on.reborrow()).await?;
-        found.layers.extend(rows.into_iter().map(|(id, layer)| (OrgId(id), layer)));
+        chains.layers.extend(rows.into_iter().map(|(id, layer)| (OrgId(id), layer)));
     }
-    Ok(found)
+    Ok(chains)
 }
 
 impl Db {

@@ -170,14 +170,14 @@ pub async fn waiting<'a>(
     fingerprints: &[String],
 ) -> Result<HashSet<String>, StoreError> {
     let mut on = on.into();
-    let mut found = HashSet::new();
+    let mut queued = HashSet::new();
     for chunk in fingerprints.chunks(ROWS) {
         let mut q = Q::by_index("SELECT fingerprint FROM alert_queue WHERE organization_id = ?").bind(tenant);
         q.push(" AND fingerprint IN (").list(chunk.iter()).push(")");
         let rows: Vec<(String,)> = q.all(on.reborrow()).await?;
-        found.extend(rows.into_iter().map(|r| r.0));
+        queued.extend(rows.into_iter().map(|r| r.0));
     }
-    Ok(found)
+    Ok(queued)
 }
 
 /// Removes the waiting alerts of a system in a tenant it has left.

@@ -1,6 +1,6 @@
 //! The tenants that a remote alert router has, and which of them wait for their configuration to be pushed (spec:
-//! alert-configuration#provisioning). A tenant without a row was never made there. A push leases its rows. A tenant queued again during its push stays queued
-//! afterwards, so the router never keeps an older state.
+//! alert-configuration#provisioning). A tenant without a row was never made there. A push leases its rows. A tenant
+//! queued again during its push stays queued afterwards, so the router never keeps an older state.
 
 use crate::{
     Db, StoreError, Tx,
@@ -109,8 +109,8 @@ struct Row {
     pushed_digest: Option<Vec<u8>>,
 }
 
-/// Queues tenants that the router has; returns how many. One statement, in the order of ids, so that two such statements
-/// wait for each other instead of deadlocking.
+/// Queues tenants that the router has; returns how many. One statement, in the order of ids, so that two such
+/// statements wait for each other instead of deadlocking.
 pub async fn queue(tx: &mut Tx, whose: Whose, is_gone: bool, at: Ts) -> Result<u64, StoreError> {
     let mut q = Q::new(
         "INSERT INTO alert_tenants (organization_id, wanted, is_gone, attempts, next_attempt_at, queued_at) \

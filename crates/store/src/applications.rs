@@ -73,14 +73,14 @@ pub async fn by_module(
     system: SystemId,
     module_id: &str,
 ) -> Result<Option<ApplicationId>, StoreError> {
-    let found: Option<(Uuid,)> = Q::new(BY_MODULE).bind(system).bind(module_id).optional(on).await?;
-    Ok(found.map(|(id,)| ApplicationId(id)))
+    let row: Option<(Uuid,)> = Q::new(BY_MODULE).bind(system).bind(module_id).optional(on).await?;
+    Ok(row.map(|(id,)| ApplicationId(id)))
 }
 
 /// Locks a system against changes of it and of its applications; false when it no longer exists.
 pub async fn hold_system(tx: &mut Tx, id: SystemId) -> Result<bool, StoreError> {
-    let held: Option<(Uuid,)> = Q::new(HOLD_SYSTEM).bind(id).optional(tx).await?;
-    Ok(held.is_some())
+    let row: Option<(Uuid,)> = Q::new(HOLD_SYSTEM).bind(id).optional(tx).await?;
+    Ok(row.is_some())
 }
 
 /// Replaces the notes.

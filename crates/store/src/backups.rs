@@ -153,8 +153,8 @@ pub async fn used(on: impl Into<On<'_>>, organization: OrgId) -> Result<i64, Sto
 
 /// Locks the organization, so that two simultaneous uploads cannot exceed its quota; false when it no longer exists.
 pub async fn hold_organization(tx: &mut Tx, organization: OrgId) -> Result<bool, StoreError> {
-    let held: Option<(Uuid,)> = Q::new(HOLD_ORGANIZATION).bind(organization).optional(tx).await?;
-    Ok(held.is_some())
+    let row: Option<(Uuid,)> = Q::new(HOLD_ORGANIZATION).bind(organization).optional(tx).await?;
+    Ok(row.is_some())
 }
 
 /// Where the bytes of a whole subtree are: for its destruction.

@@ -1,5 +1,5 @@
-//! The statements whose text is fixed at compile time, as each module lists its own. A test prepares every one of them on
-//! both engines, so a typing error or a missing column is found without running the use case.
+//! The statements whose text is fixed at compile time, as each module lists its own. A test prepares every one of them
+//! on both engines, so a typing error or a missing column is found without running the use case.
 
 use crate::{
     alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit, avatars,

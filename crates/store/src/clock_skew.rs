@@ -98,10 +98,10 @@ pub async fn set_back(
         (EVENTS, longest.events),
         (RETENTION, longest.retention),
     ];
-    let mut found = 0;
+    let mut count = 0;
     for (text, longest) in all {
         let latest = now.plus(longest).plus(skew);
-        found += Q::by_index(text).bind(now).bind(latest).bind(limit).run(&mut *tx).await?;
+        count += Q::by_index(text).bind(now).bind(latest).bind(limit).run(&mut *tx).await?;
     }
-    Ok(found)
+    Ok(count)
 }

@@ -30,22 +30,22 @@ type Request<'f, T> = Pin<Box<dyn Future<Output = Result<T, sqlx::Error>> + Send
 impl ConnectionWaits {
     /// Waits for a connection to read with.
     pub(crate) async fn read<T>(&self, request: Request<'_, T>) -> Result<T, sqlx::Error> {
-        let asked = Instant::now();
+        let began = Instant::now();
         let result = request.await;
-        self.note(&self.read, asked, result.is_err());
+        self.note(&self.read, began, result.is_err());
         result
     }
 
     /// Waits for a transaction to begin.
     pub(crate) async fn write<T>(&self, request: Request<'_, T>) -> Result<T, StoreError> {
-        let asked = Instant::now();
+        let began = Instant::now();
         let result = request.await;
-        self.note(&self.write, asked, result.is_err());
+        self.note(&self.write, began, result.is_err());
         result.map_err(StoreError::from).inspect_err(|e| self.faults.note(e))
     }
 
-    fn note(&self, waits: &Histogram, asked: Instant, has_failed: bool) {
-        waits.note(asked.elapsed());
+    fn note(&self, waits: &Histogram, began: Instant, has_failed: bool) {
+        waits.note(began.elapsed());
         if has_failed {
             self.failed.one();
         }

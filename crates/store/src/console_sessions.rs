@@ -5,7 +5,7 @@ use bailiwick_domain::{ChainId, ImpersonationId, LoginId, Ts, UserId};
 use sqlx_macros::FromRow;
 use uuid::Uuid;
 
-/// A signed-in browser with what its chain says of itself.
+/// A signed-in browser with the data of its chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConsoleSession {
     /// The chain it goes on with.

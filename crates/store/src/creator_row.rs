@@ -33,8 +33,8 @@ pub(crate) struct CreatorRow {
 }
 
 impl CreatorRow {
-    /// The creator with the present name of their organization; the snapshot's own once the organization no longer exists.
-    /// `path`: the organization of what they created, and those above it.
+    /// The creator with the present name of their organization; the snapshot's own once the organization no longer
+    /// exists. `path`: the organization of what they created, and those above it.
     pub(crate) fn creator(self, path: [Uuid; 3]) -> Result<Option<Creator>, StoreError> {
         let Some(mut creator) = snapshot(self.created_by)? else { return Ok(None) };
         let is_near = creator.organization_id.is_none_or(|id| path.contains(&id.0))
@@ -57,8 +57,9 @@ pub(crate) fn snapshot(stored: Option<Value>) -> Result<Option<Creator>, StoreEr
     creator.map_err(|e| StoreError::Corrupt(format!("creation snapshot: {e}")))
 }
 
-/// Appends ` AND …` for the creator: their id or that of their organization. `row`: the alias of the row; `own`: its column with
-/// its organization. Creators that a reader of the scope is not shown have created nothing for them ([`Scope::shows`]).
+/// Appends ` AND …` for the creator: their id or that of their organization. `row`: the alias of the row; `own`: its
+/// column with its organization. Creators that a reader of the scope is not shown have created nothing for them
+/// ([`Scope::shows`]).
 pub(crate) fn push_created_by(q: &mut Q, (row, own): (&str, &str), scope: &Scope, ids: Option<&Vec<Uuid>>) {
     let Some(ids) = ids else { return };
     q.push(&format!(" AND ({row}.creator_user_id IN (")).list(ids.iter().copied());

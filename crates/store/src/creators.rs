@@ -81,8 +81,8 @@ impl Row {
 }
 
 /// One entry for each user who created a row of the scope that is not deleted, with the snapshot of their latest
-/// creation; in no order. Creators of a branch that a reader of the scope does not see, who created what has moved since, are
-/// left out.
+/// creation; in no order. Creators of a branch that a reader of the scope does not see, who created what has moved
+/// since, are left out.
 pub async fn creators(db: &Db, of: Of, scope: &Scope) -> Result<Vec<CreatorChoice>, StoreError> {
     let mut q = Q::new("SELECT k.creator, s.created_by, ho.id AS home, ho.name AS home_name FROM (");
     let row = ("s", if matches!(of, Of::Family(_)) { "id" } else { "organization_id" });

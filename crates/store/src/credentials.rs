@@ -4,8 +4,9 @@ use crate::{
     Db, StoreError, Tx,
     sql::{Arg, On, Q},
     time::TsCodec,
+    tree::parse_type,
 };
-use bailiwick_domain::{OrgId, OrgType, SystemId, Ts, org::OrgRef};
+use bailiwick_domain::{OrgId, SystemId, Ts, org::OrgRef};
 use sqlx_macros::FromRow;
 use uuid::Uuid;
 
@@ -101,8 +102,7 @@ impl TryFrom<Row> for CredentialRecord {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<CredentialRecord, StoreError> {
-        let org_type = OrgType::parse(&row.org_type)
-            .ok_or_else(|| StoreError::Corrupt(format!("organization type \"{}\"", row.org_type)))?;
+        let org_type = parse_type(&row.org_type)?;
         Ok(CredentialRecord {
             id: SystemId(row.id),
             system_key: row.system_key,
@@ -146,13 +146,18 @@ pub async fn by_public(on: impl Into<On<'_>>, public: &str) -> Result<Option<Cre
 
 /// Marks the system as registered if it still has this secret, is not registered and nothing forbids it. This is one
 /// conditional update, so that of parallel registrations exactly one succeeds. False = not registered by this call.
-pub async fn register(tx: &mut Tx, found: &CredentialRecord, at: Ts, from: &str) -> Result<bool, StoreError> {
+pub async fn register(
+    tx: &mut Tx,
+    record: &CredentialRecord,
+    at: Ts,
+    from: &str,
+) -> Result<bool, StoreError> {
     let touched = Q::new(REGISTER)
         .bind(at)
         .bind(from)
         .bind(at)
-        .bind(found.id)
-        .bind(&found.secret_hash)
+        .bind(record.id)
+        .bind(&record.secret_hash)
         .run(&mut *tx)
         .await?;
     if touched == 1 {

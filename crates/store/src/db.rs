@@ -92,8 +92,9 @@ impl Db {
         }
     }
 
-    /// The epoch of system credentials: what was read of a system before the last move that concerns it must be read again.
-    /// From a read that starts after this call; on SQLite, where this process holds the database alone, without a read.
+    /// The epoch of system credentials: what was read of a system before the last move that concerns it must be read
+    /// again. From a read that starts after this call; on SQLite, where this process holds the database alone, without
+    /// a read.
     pub async fn auth_epoch(&self) -> Result<i64, StoreError> {
         match &self.engine {
             Engine::Lite { .. } => Ok(self.epoch.number()),
@@ -128,17 +129,17 @@ impl Db {
     pub fn known_auth_epoch(&self) -> CachedEpoch {
         match &self.engine {
             Engine::Lite { .. } => CachedEpoch::Fresh(self.epoch.number()),
-            Engine::Pg(_) => self.epoch.known(Instant::now()),
+            Engine::Pg(_) => self.epoch.cached(Instant::now()),
         }
     }
 
-    /// Whether what was read of a system's credential at this epoch still counts: no later move that is known concerns the
-    /// system. To be asked after [`Db::known_auth_epoch`] or [`Db::auth_epoch`].
+    /// Whether what was read of a system's credential at this epoch still counts: no later move that is known concerns
+    /// the system. To be asked after [`Db::known_auth_epoch`] or [`Db::auth_epoch`].
     pub fn is_credential_current(&self, system: SystemId, read: i64) -> bool {
         self.epoch.holds(system, read)
     }
 
-    /// Reads the refused pairs of address and credential, where this process may not have heard of each.
+    /// Reads the refused pairs of address and credential, where this process may not have been notified of each.
     async fn read_refused(&self) {
         match shared_limits::refused(self, MAX_CHANGES).await {
             Ok(keys) => self.epoch.refused.note_all(keys),
@@ -146,8 +147,8 @@ impl Db {
         }
     }
 
-    /// Whether any pair of address and credential may be refused by other processes, as known after [`Db::auth_epoch`] or
-    /// [`Db::known_auth_epoch`].
+    /// Whether any pair of address and credential may be refused by other processes, as known after [`Db::auth_epoch`]
+    /// or [`Db::known_auth_epoch`].
     pub fn is_any_refused(&self) -> bool {
         self.epoch.refused.is_any()
     }
@@ -157,8 +158,8 @@ impl Db {
         self.epoch.refused.may_be(key)
     }
 
-    /// Why PostgreSQL accepts no connection, with its address; the answer takes a second at most. None on SQLite, and while it
-    /// accepts them.
+    /// Why PostgreSQL accepts no connection, with its address; the answer takes a second at most. None on SQLite, and
+    /// while it accepts them.
     pub async fn connection_error(&self) -> Option<StoreError> {
         match &self.engine {
             Engine::Pg(pool) => engine::reach(&pool.connect_options(), Duration::from_secs(1)).await.err(),
@@ -191,16 +192,17 @@ impl Db {
     }
 }
 
-/// Begins a transaction in a task of its own, once a connection is free. The driver counts a transaction only when PostgreSQL
-/// has answered. If a caller were dropped before that answer, the pool would lend a connection with an open transaction, and the
-/// next statements would run in it. The task waits for the answer, so dropping the transaction rolls it back.
+/// Begins a transaction in a task of its own, once a connection is free. The driver counts a transaction only when
+/// PostgreSQL has answered. If a caller were dropped before that answer, the pool would lend a connection with an open
+/// transaction, and the next statements would run in it. The task waits for the answer, so dropping the transaction
+/// rolls it back.
 async fn begin_cancel_safe(
     pool: &PgPool,
     statement: &'static str,
 ) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
-    let lent = pool.acquire().await?;
+    let connection = pool.acquire().await?;
     #[expect(clippy::disallowed_methods, reason = "as short as the statement, and waited for")]
-    let begun = tokio::spawn(Transaction::begin(lent, Some(statement.into_sql_str())));
+    let begun = tokio::spawn(Transaction::begin(connection, Some(statement.into_sql_str())));
     begun.await.map_err(|_| sqlx::Error::WorkerCrashed)?
 }
 
@@ -209,7 +211,7 @@ async fn begin_cancel_safe(
 pub enum Tx {
     /// PostgreSQL; the process's knowledge of the auth epoch, and what the transaction knows.
     Pg(Transaction<'static, Postgres>, Arc<Epoch>, TxState),
-    /// The same on SQLite.
+    /// SQLite; with the same knowledge.
     Lite(Transaction<'static, Sqlite>, Arc<Epoch>, TxState),
 }
 
@@ -271,8 +273,8 @@ impl TxState {
 }
 
 impl Tx {
-    /// Refuses what would follow a failed statement. SQLite may have rolled the transaction back, and would run every further
-    /// statement by itself; PostgreSQL would answer a COMMIT as if it were one, and roll back.
+    /// Refuses what would follow a failed statement. SQLite may have rolled the transaction back, and would run every
+    /// further statement by itself; PostgreSQL would answer a COMMIT as if it were one, and roll back.
     pub(crate) const fn check(&mut self) -> Result<(), StoreError> {
         match self.state_mut().failed {
             None => Ok(()),
@@ -358,7 +360,7 @@ impl Tx {
         self.note_auth_epoch(concerns).await
     }
 
-    /// The same for a change that takes no rights away: other processes learn of it within
+    /// Moves the epoch for a change that takes no rights away: other processes learn of it within
     /// [`PROPAGATION_DELAY`], and the commit does not wait for them.
     pub async fn note_auth_epoch(&mut self, concerns: AffectedSystems) -> Result<(), StoreError> {
         if self.is_postgres() {

@@ -70,8 +70,8 @@ pub struct Options {
     pub connections: u32,
     /// True when this process serves: a SQLite file is then locked for it alone.
     pub exclusive: bool,
-    /// How long a statement waits for a free connection (that of SQLite's one writer twice as long), and a request for a
-    /// statement that it shares with others.
+    /// How long a statement waits for a free connection (that of SQLite's one writer twice as long), and a request for
+    /// a statement that it shares with others.
     pub acquire: Duration,
 }
 
@@ -202,8 +202,8 @@ async fn open_sqlite(options: &Options, waits: Arc<ConnectionWaits>) -> Result<E
         .busy_timeout(Duration::from_secs(10))
         .statement_cache_capacity(500)
         .pragma("temp_store", "memory")
-        // Reads come from the page cache of the operating system, from the first 2 GiB of the file without a system call;
-        // SQLite's own cache, in KiB, serves the rest.
+        // Reads come from the page cache of the operating system, from the first 2 GiB of the file without a system
+        // call; SQLite's own cache, in KiB, serves the rest.
         .pragma("mmap_size", "2147418112")
         .pragma("cache_size", WRITE_CACHE);
     let write = SqlitePoolOptions::new()
@@ -237,9 +237,9 @@ type Kept<'c> = Pin<Box<dyn Future<Output = Result<bool, sqlx::Error>> + Send + 
 
 /// Has SQLite's writing connection opened anew after a fault.
 ///
-/// On a full disk or an I/O error SQLite rolls the transaction back by itself. The ROLLBACK that follows fails, and the driver
-/// goes on counting the transaction: none can begin on this connection any more. After other faults it may be one that can only
-/// read.
+/// On a full disk or an I/O error SQLite rolls the transaction back by itself. The ROLLBACK that follows fails, and the
+/// driver goes on counting the transaction: none can begin on this connection any more. After other faults it may be
+/// one that can only read.
 fn reopening(
     waits: Arc<ConnectionWaits>,
 ) -> impl for<'c> Fn(&'c mut SqliteConnection, PoolConnectionMetadata) -> Kept<'c> {

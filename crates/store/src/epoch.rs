@@ -2,18 +2,18 @@
 //! system's credential, and of which systems each move concerns.
 //!
 //! Where the process holds the database alone (SQLite), it knows the epoch at every moment. On PostgreSQL other
-//! processes move it, and a query per request would cost more than the request. So an epoch counts for [`EPOCH_TTL`] from
-//! the start of its read, and a commit that moves it returns only [`PROPAGATION_DELAY`] later: by then no process relies on a
-//! read that began before the commit, and every process refuses the very next request. Each process measures both times
-//! on its own monotonic clock, so clocks need not agree.
+//! processes move it, and a query per request would cost more than the request. So an epoch counts for [`EPOCH_TTL`]
+//! from the start of its read, and a commit that moves it returns only [`PROPAGATION_DELAY`] later: by then no process
+//! relies on a read that began before the commit, and every process refuses the very next request. Each process
+//! measures both times on its own monotonic clock, so clocks need not agree.
 //!
-//! Most moves concern one system. They are noted in `auth_changes`, each with the number before it, so that a reader sees
-//! whether it knows all moves since its last read. If so, only the systems of these moves are read again; otherwise (a move
-//! that concerns all, one of an older version of the service, too many) everything that is cached is.
+//! Most moves concern one system. They are noted in `auth_changes`, each with the number before it, so that a reader
+//! sees whether it knows all moves since its last read. If so, only the systems of these moves are read again;
+//! otherwise (a move that concerns all, one of an older version of the service, too many) everything that is cached is.
 //!
 //! In the same way processes learn which pairs of address and credential are refused after too many failures
-//! ([`crate::shared_limits`]): the key of such a pair takes the place of a system, of which no row exists. Older versions
-//! of the service take it for a system that they do not know.
+//! ([`crate::shared_limits`]): the key of such a pair takes the place of a system, of which no row exists. Older
+//! versions of the service take it for a system that they do not know.
 
 mod refused;
 
@@ -136,8 +136,8 @@ impl Epoch {
         read >= moves.all && moves.systems.get(&system).is_none_or(|last| read >= *last)
     }
 
-    /// This process has committed a move. It counts at once. If other processes have moved the epoch meanwhile, the next
-    /// read counts their moves; a process that is `alone` needs none.
+    /// This process has committed a move. It counts at once. If other processes have moved the epoch meanwhile, the
+    /// next read counts their moves; a process that is `alone` needs none.
     pub(crate) fn note_move(&self, own: &Move, alone: bool) {
         let mut moves = self.moves.write().unwrap_or_else(PoisonError::into_inner);
         moves.note(own.n, &own.concerns, &self.refused);
@@ -154,22 +154,24 @@ impl Epoch {
         self.n.fetch_max(next, Ordering::SeqCst);
     }
 
-    /// Records that a read that started at this moment has found this number, and these moves since `since`, a number that
-    /// was known, in order. Returns whether there may have been moves that are not among them.
-    pub(crate) fn read(&self, began: Instant, since: i64, n: i64, found: &[Move]) -> bool {
+    /// Records that a read that started at this moment has found this number, and these moves since `since`, a number
+    /// that was known, in order. Returns whether there may have been moves that are not among them.
+    pub(crate) fn read(&self, began: Instant, since: i64, n: i64, new_moves: &[Move]) -> bool {
         let mut is_gap = false;
         let mut moves = self.moves.write().unwrap_or_else(PoisonError::into_inner);
         if n < since {
-            // A number is read only once its commit is on the disk, so the database was taken back, and what it has lost may
-            // have been read. Once, because its number stays behind until its next move.
+            // A number is read only once its commit is on the disk, so the database was taken back, and what it has
+            // lost may have been read. Once, because its number stays behind until its next move.
             if moves.lost_to.replace(n) != Some(n) {
                 self.forget(&mut moves);
             }
         } else if n > since {
-            let last = found.iter().try_fold(since, |at, next| (next.before == at).then_some(next.n));
+            let last = new_moves.iter().try_fold(since, |at, next| (next.before == at).then_some(next.n));
             is_gap = last != Some(n);
             match is_gap {
-                false => found.iter().for_each(|found| moves.note(found.n, &found.concerns, &self.refused)),
+                false => {
+                    new_moves.iter().for_each(|next| moves.note(next.n, &next.concerns, &self.refused));
+                }
                 true => moves.note(n, &AffectedSystems::All, &self.refused),
             }
         }
@@ -180,7 +182,7 @@ impl Epoch {
     }
 
     /// At this moment.
-    pub(crate) fn known(&self, now: Instant) -> CachedEpoch {
+    pub(crate) fn cached(&self, now: Instant) -> CachedEpoch {
         let read_at = self.read_at.load(Ordering::SeqCst);
         if read_at == 0 {
             return CachedEpoch::Unknown;
@@ -216,7 +218,7 @@ mod tests {
     const A: SystemId = SystemId(Uuid::from_u128(1));
     const B: SystemId = SystemId(Uuid::from_u128(2));
 
-    fn of(before: i64, n: i64, system: SystemId) -> Move {
+    fn move_of(before: i64, n: i64, system: SystemId) -> Move {
         Move { before, n, concerns: AffectedSystems::Systems(vec![system]) }
     }
 
@@ -225,14 +227,14 @@ mod tests {
         assert!(EPOCH_TTL < PROPAGATION_DELAY);
         let epoch = Epoch::new();
         let began = Instant::now();
-        assert_eq!(epoch.known(began), CachedEpoch::Unknown);
+        assert_eq!(epoch.cached(began), CachedEpoch::Unknown);
         epoch.read(began, 0, 7, &[]);
-        assert_eq!(epoch.known(began), CachedEpoch::Fresh(7));
-        assert_eq!(epoch.known(began + REFRESH_AFTER), CachedEpoch::Ageing(7));
+        assert_eq!(epoch.cached(began), CachedEpoch::Fresh(7));
+        assert_eq!(epoch.cached(began + REFRESH_AFTER), CachedEpoch::Ageing(7));
         // One caller starts a read, and another one if that read failed.
-        assert_eq!(epoch.known(began + REFRESH_AFTER), CachedEpoch::Fresh(7));
-        assert_eq!(epoch.known(began + 2 * REFRESH_AFTER), CachedEpoch::Ageing(7));
-        assert_eq!(epoch.known(began + EPOCH_TTL), CachedEpoch::Unknown);
+        assert_eq!(epoch.cached(began + REFRESH_AFTER), CachedEpoch::Fresh(7));
+        assert_eq!(epoch.cached(began + 2 * REFRESH_AFTER), CachedEpoch::Ageing(7));
+        assert_eq!(epoch.cached(began + EPOCH_TTL), CachedEpoch::Unknown);
     }
 
     #[test]
@@ -241,12 +243,12 @@ mod tests {
         let began = Instant::now();
         epoch.read(began + REFRESH_AFTER, 0, 8, &[]);
         epoch.read(began, 0, 7, &[]);
-        assert_eq!(epoch.known(began + REFRESH_AFTER), CachedEpoch::Fresh(8));
+        assert_eq!(epoch.cached(began + REFRESH_AFTER), CachedEpoch::Fresh(8));
         epoch.note_move(&Move { before: 8, n: 9, concerns: AffectedSystems::All }, false);
-        assert_eq!(epoch.known(began + REFRESH_AFTER), CachedEpoch::Fresh(9));
+        assert_eq!(epoch.cached(began + REFRESH_AFTER), CachedEpoch::Fresh(9));
         assert!(!epoch.holds(A, 8) && epoch.holds(A, 9));
         // A move by this process says nothing about later moves by others.
-        assert_eq!(epoch.known(began + REFRESH_AFTER + EPOCH_TTL), CachedEpoch::Unknown);
+        assert_eq!(epoch.cached(began + REFRESH_AFTER + EPOCH_TTL), CachedEpoch::Unknown);
     }
 
     #[test]
@@ -255,7 +257,7 @@ mod tests {
         let began = Instant::now();
         epoch.read(began, 0, 7, &[]);
         assert!(!epoch.holds(A, 0), "the moves before the first read are not known");
-        epoch.read(began, 7, 9, &[of(7, 8, A), of(8, 9, A)]);
+        epoch.read(began, 7, 9, &[move_of(7, 8, A), move_of(8, 9, A)]);
         assert_eq!(epoch.number(), 9);
         assert!(epoch.holds(B, 7) && !epoch.holds(A, 8) && epoch.holds(A, 9));
         // Nothing new.
@@ -268,7 +270,7 @@ mod tests {
         let epoch = Epoch::new();
         let began = Instant::now();
         epoch.read(began, 0, 7, &[]);
-        epoch.read(began, 7, 20, &[of(7, 20, A)]);
+        epoch.read(began, 7, 20, &[move_of(7, 20, A)]);
         epoch.read(began, 20, 7, &[]);
         assert!(!epoch.holds(A, 20) && !epoch.holds(B, 20));
         // What is read from now on counts, as long as the database says the same.
@@ -276,25 +278,30 @@ mod tests {
         epoch.read(began, next, 7, &[]);
         assert!(epoch.holds(B, next));
         // A clock that is behind: its moves have lower numbers.
-        epoch.read(began, next, 8, &[of(7, 8, B)]);
+        epoch.read(began, next, 8, &[move_of(7, 8, B)]);
         assert!(!epoch.holds(B, next));
     }
 
     #[test]
     fn a_process_that_is_alone_follows_its_own_moves_from_any_number() {
         let epoch = Epoch::new();
-        epoch.note_move(&of(5, 6, A), true);
+        epoch.note_move(&move_of(5, 6, A), true);
         assert_eq!(epoch.number(), 6);
         assert!(!epoch.holds(A, 0) && epoch.holds(A, 6) && epoch.holds(B, 0));
     }
 
     #[test]
     fn moves_that_are_not_all_known_concern_all_systems() {
-        for found in [vec![], vec![of(8, 9, A)], vec![of(7, 8, A)], vec![of(7, 8, A), of(8, 10, A)]] {
+        for moves in [
+            vec![],
+            vec![move_of(8, 9, A)],
+            vec![move_of(7, 8, A)],
+            vec![move_of(7, 8, A), move_of(8, 10, A)],
+        ] {
             let epoch = Epoch::new();
             epoch.read(Instant::now(), 0, 7, &[]);
-            epoch.read(Instant::now(), 7, 9, &found);
-            assert!(!epoch.holds(B, 8) && epoch.holds(B, 9), "{found:?}");
+            epoch.read(Instant::now(), 7, 9, &moves);
+            assert!(!epoch.holds(B, 8) && epoch.holds(B, 9), "{moves:?}");
         }
     }
 
@@ -303,14 +310,14 @@ mod tests {
         let epoch = Epoch::new();
         let began = Instant::now();
         epoch.read(began, 0, 7, &[]);
-        epoch.note_move(&of(7, 8, A), false);
+        epoch.note_move(&move_of(7, 8, A), false);
         assert_eq!(epoch.number(), 8);
         assert!(!epoch.holds(A, 7) && epoch.holds(B, 7));
         // Another process has moved it to 9 before.
-        epoch.note_move(&of(9, 10, A), false);
+        epoch.note_move(&move_of(9, 10, A), false);
         assert_eq!(epoch.number(), 8, "9 is not known yet");
         assert!(!epoch.holds(A, 8));
-        epoch.read(began, 8, 10, &[of(8, 9, B), of(9, 10, A)]);
+        epoch.read(began, 8, 10, &[move_of(8, 9, B), move_of(9, 10, A)]);
         assert!(!epoch.holds(B, 8) && epoch.holds(B, 9));
     }
 
@@ -321,7 +328,7 @@ mod tests {
         let began = Instant::now();
         assert!(epoch.read(began, 0, 7, &[]), "what was before is not known");
         assert!(!epoch.refused.may_be(pair.0));
-        assert!(!epoch.read(began, 7, 8, &[of(7, 8, pair)]));
+        assert!(!epoch.read(began, 7, 8, &[move_of(7, 8, pair)]));
         assert!(epoch.refused.may_be(pair.0) && !epoch.refused.may_be(A.0));
         assert!(epoch.holds(A, 7));
         assert!(epoch.moves.read().unwrap().systems.is_empty());
@@ -332,12 +339,12 @@ mod tests {
         let epoch = Epoch::new();
         epoch.read(Instant::now(), 0, 1, &[]);
         for n in 1..=SYSTEMS as i64 {
-            epoch.note_move(&of(n, n + 1, SystemId(Uuid::from_u128(n.unsigned_abs().into()))), false);
+            epoch.note_move(&move_of(n, n + 1, SystemId(Uuid::from_u128(n.unsigned_abs().into()))), false);
         }
         let other = SystemId(Uuid::from_u128(u128::MAX));
         assert!(epoch.holds(other, 1));
         let n = SYSTEMS as i64 + 1;
-        epoch.note_move(&of(n, n + 1, other), false);
+        epoch.note_move(&move_of(n, n + 1, other), false);
         assert!(!epoch.holds(A, n) && epoch.holds(A, n + 1));
         assert!(epoch.moves.read().unwrap().systems.is_empty());
     }

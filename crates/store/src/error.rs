@@ -125,8 +125,8 @@ impl StoreError {
         }
     }
 
-    /// Whether the database could not write: it cannot be reached, or its disk is full or broken. An operator has to see to
-    /// it; conflicts between transactions are not such a fault.
+    /// Whether the database could not write: it cannot be reached, or its disk is full or broken. An operator has to
+    /// see to it; conflicts between transactions are not such a fault.
     pub fn is_write_fault(&self) -> bool {
         match self {
             StoreError::Sql(sqlx::Error::Database(e)) => e.code().is_some_and(|code| is_of_storage(&code)),
@@ -136,7 +136,8 @@ impl StoreError {
     }
 }
 
-/// Whether this code of a database error says that it cannot write, or ends connections. The codes are those of [`passes`].
+/// Whether this code of a database error says that it cannot write, or ends connections. The codes are those of
+/// [`passes`].
 fn is_of_storage(code: &str) -> bool {
     if code.len() == 5 {
         return matches!(&code[..2], "08" | "53" | "58") || code.starts_with("57P") || code == "25006";
@@ -185,7 +186,7 @@ mod tests {
     use bailiwick_domain::Error;
 
     #[test]
-    fn faults_that_pass_are_told_from_those_that_stay() {
+    fn transient_faults_differ_from_lasting_ones() {
         for code in [
             "08000", "08006", "08P01", "25006", "25P03", "40001", "40003", "40P01", "53100", "53200",
             "53300", "55P03", "57014", "57P01", "57P02", "57P03", "57P05", "58030", "5", "6", "8", "10",
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_writing_are_told_from_conflicts() {
+    fn write_faults_differ_from_conflicts() {
         for code in ["08006", "25006", "53100", "57P01", "58030", "8", "10", "13", "14", "778"] {
             assert!(passes(code) && is_of_storage(code), "{code}");
         }

@@ -1,8 +1,8 @@
-//! Second factors of users (docs/identity.md): what each has and needs in one read, authenticator applications, recovery codes,
-//! wrong codes and the requirements of organizations. Passkeys are in [`passkeys`].
+//! Second factors of users (docs/identity.md): what each has and needs in one read, authenticator applications,
+//! recovery codes, wrong codes and the requirements of organizations. Passkeys are in [`passkeys`].
 //!
-//! Whoever changes a row here has locked the user's row first ([`crate::identities::get_for_login`]), so that codes are checked
-//! and counted one after the other, whichever process takes them.
+//! Whoever changes a row here has locked the user's row first ([`crate::identities::get_for_login`]), so that codes are
+//! checked and counted one after the other, whichever process takes them.
 
 pub mod passkeys;
 

@@ -52,8 +52,8 @@ pub(crate) fn push_contains(q: &mut Q, columns: &[&str], text: &str) {
     }
 }
 
-/// Appends the end of a statement for choices by the folded name in a column, at most `limit` of them if there is one. With a
-/// search only what it finds, and one more than it asks for, which tells that there are more.
+/// Appends the end of a statement for choices by the folded name in a column, at most `limit` of them if there is one.
+/// With a search only what it finds, and one more than it asks for, which shows that there are more.
 pub(crate) fn push_choices(
     q: &mut Q,
     (name, id): (&str, &str),
@@ -90,8 +90,8 @@ pub(crate) async fn expand(
     Ok(rows.into_iter().filter_map(|(id, kind)| Some((OrgId(id), OrgType::parse(&kind)?))).collect())
 }
 
-/// ` AND (…)`: pairs, which need both, as one list and bare versions, which fit any product, as another, since SQLite limits
-/// the depth of an `OR` expression.
+/// ` AND (…)`: pairs, which need both, as one list and bare versions, which fit any product, as another, since SQLite
+/// limits the depth of an `OR` expression.
 pub(crate) fn push_product_versions<'a>(
     q: &mut Q,
     product: &str,

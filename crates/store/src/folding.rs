@@ -1,8 +1,8 @@
-//! Folds stored texts again after the rule has changed by which texts are compared. A folded text can be folded again, so
-//! each column is enough by itself.
+//! Folds stored texts again after the rule has changed by which texts are compared. A folded text can be folded again,
+//! so each column is enough by itself.
 //!
-//! It happens once, when a program with a newer rule migrates the database. Where two unique texts have become the same,
-//! the row keeps its older key: it stays readable, and the log names it.
+//! It happens once, when a program with a newer rule migrates the database. Where two unique texts have become the
+//! same, the row keeps its older key: it stays readable, and the log names it.
 
 use crate::{Db, StoreError, Tx, sql::Q};
 use bailiwick_domain::{
@@ -11,8 +11,8 @@ use bailiwick_domain::{
 };
 use uuid::Uuid;
 
-/// The number of the present rules: [`fold`], [`Email::key_of`] and [`Vat::key_of`]. 2: full case folding, A-labels of domains,
-/// VAT numbers without characters that nobody sees.
+/// The number of the present rules: [`fold`], [`Email::key_of`] and [`Vat::key_of`]. 2: full case folding, A-labels of
+/// domains, VAT numbers without characters that nobody sees.
 const RULE: i64 = 2;
 
 /// Rows that are read at once.
@@ -72,12 +72,12 @@ const COLUMNS: &[Column] = &[
     Column { id: "system_id", ..column("application_hosts", "name_key") },
 ];
 
-/// Brings every folded column to the present rules, unless that was done before. Processes that start together wait for the
-/// first one.
+/// Brings every folded column to the present rules, unless that was done before. Processes that start together wait for
+/// the first one.
 pub(crate) async fn bring_up_to_date(db: &Db) -> Result<(), StoreError> {
     let mut tx = db.begin().await?;
-    let held: (i64,) = Q::new(HOLD).one(&mut tx).await?;
-    if held.0 >= RULE {
+    let rule: (i64,) = Q::new(HOLD).one(&mut tx).await?;
+    if rule.0 >= RULE {
         return Ok(());
     }
     let mut changed = 0;

@@ -19,8 +19,8 @@ pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![NOTE_INVE
 /// Stores heartbeats, each system at most once; times never move back. A system that was not active is active then.
 /// Systems that do not exist are left out.
 ///
-/// A transaction writes each row once. At a second write PostgreSQL checks the foreign key of the row, and that check waits while
-/// another transaction has locked the system. If the other one then needs the row, both are deadlocked.
+/// A transaction writes each row once. At a second write PostgreSQL checks the foreign key of the row, and that check
+/// waits while another transaction has locked the system. If the other one then needs the row, both are deadlocked.
 ///
 /// # Errors
 /// The database's.

@@ -1,8 +1,9 @@
 //! Alert history (spec: alert-management#history): the reads before rows are written, and the writes together with
 //! their counters.
 //!
-//! A transaction that writes rows of an organization [`lock_for_writing`]s the organization first. So writers of the same rows
-//! follow one another, and `alert_history_days` and `alert_totals.history` always equal a count of the resolved rows.
+//! A transaction that writes rows of an organization [`lock_for_writing`]s the organization first. So writers of the
+//! same rows follow one another, and `alert_history_days` and `alert_totals.history` always equal a count of the
+//! resolved rows.
 
 pub mod active;
 pub mod active_counts;
@@ -80,17 +81,17 @@ pub async fn lock_for_writing(
     let ids: BTreeSet<OrgId> = organizations.into_iter().collect();
     let ids: Vec<OrgId> = ids.into_iter().collect();
     lock_tenants(tx, &ids).await?;
-    let mut held = HashMap::with_capacity(ids.len());
+    let mut paths = HashMap::with_capacity(ids.len());
     for chunk in ids.chunks(ROWS) {
         let mut q = Q::new("SELECT o.id, o.p2, o.p3 FROM organizations o WHERE o.id IN (");
         q.list(chunk.iter().copied()).push(") ORDER BY o.id [[FOR KEY SHARE||]]");
         let rows: Vec<(Uuid, Uuid, Uuid)> = q.all(&mut *tx).await?;
-        held.extend(
+        paths.extend(
             rows.into_iter()
                 .map(|(id, p2, p3)| (OrgId(id), Path { id: OrgId(id), p2: OrgId(p2), p3: OrgId(p3) })),
         );
     }
-    Ok(Held(held))
+    Ok(Held(paths))
 }
 
 /// The present organizations of systems by their keys.
@@ -162,7 +163,7 @@ const STORED: &str = "SELECT h.id, h.organization_id, h.fingerprint, h.system_ke
 
 /// The open rows of these alerts.
 pub async fn open_rows(tx: &mut Tx, alerts: &[AlertKey]) -> Result<Vec<Stored>, StoreError> {
-    let mut found: Vec<StoredRow> = Vec::new();
+    let mut rows: Vec<StoredRow> = Vec::new();
     for chunk in alerts.chunks(ROWS) {
         let mut q = Q::new(STORED);
         push_rows(&mut q, tx.is_postgres(), key_columns(chunk.iter()));
@@ -170,14 +171,14 @@ pub async fn open_rows(tx: &mut Tx, alerts: &[AlertKey]) -> Result<Vec<Stored>, 
             " [[JOIN||CROSS JOIN]] alert_history h ON h.organization_id = v.o AND h.fingerprint = v.f \
              AND h.status = 'firing'",
         );
-        found.extend(q.all::<StoredRow>(&mut *tx).await?);
+        rows.extend(q.all::<StoredRow>(&mut *tx).await?);
     }
-    Ok(found.into_iter().map(Stored::from).collect())
+    Ok(rows.into_iter().map(Stored::from).collect())
 }
 
 /// The rows of these alerts that begin at the first time or later, and before the second.
 pub async fn rows_started(tx: &mut Tx, alerts: &[(AlertKey, Ts, Ts)]) -> Result<Vec<Stored>, StoreError> {
-    let mut found: Vec<StoredRow> = Vec::new();
+    let mut rows: Vec<StoredRow> = Vec::new();
     for chunk in alerts.chunks(ROWS) {
         let mut columns = key_columns(chunk.iter().map(|(key, ..)| key));
         columns.push(("from_at", Column::times(chunk.iter().map(|a| a.1))));
@@ -188,14 +189,14 @@ pub async fn rows_started(tx: &mut Tx, alerts: &[(AlertKey, Ts, Ts)]) -> Result<
             " [[JOIN||CROSS JOIN]] alert_history h ON h.organization_id = v.o AND h.fingerprint = v.f \
              AND h.starts_at >= v.from_at AND h.starts_at < v.before_at",
         );
-        found.extend(q.all::<StoredRow>(&mut *tx).await?);
+        rows.extend(q.all::<StoredRow>(&mut *tx).await?);
     }
-    Ok(found.into_iter().map(Stored::from).collect())
+    Ok(rows.into_iter().map(Stored::from).collect())
 }
 
 /// The last row of each of these alerts that began by that time.
 pub async fn rows_begun_by(tx: &mut Tx, alerts: &[(AlertKey, Ts)]) -> Result<Vec<Stored>, StoreError> {
-    let mut found: Vec<StoredRow> = Vec::new();
+    let mut rows: Vec<StoredRow> = Vec::new();
     for chunk in alerts.chunks(ROWS) {
         let mut columns = key_columns(chunk.iter().map(|(key, _)| key));
         columns.push(("by_at", Column::times(chunk.iter().map(|a| a.1))));
@@ -206,9 +207,9 @@ pub async fn rows_begun_by(tx: &mut Tx, alerts: &[(AlertKey, Ts)]) -> Result<Vec
              AND h.starts_at = (SELECT MAX(x.starts_at) FROM alert_history x WHERE x.organization_id = v.o \
              AND x.fingerprint = v.f AND x.starts_at <= v.by_at)",
         );
-        found.extend(q.all::<StoredRow>(&mut *tx).await?);
+        rows.extend(q.all::<StoredRow>(&mut *tx).await?);
     }
-    Ok(found.into_iter().map(Stored::from).collect())
+    Ok(rows.into_iter().map(Stored::from).collect())
 }
 
 /// A row in its new state.
@@ -241,8 +242,8 @@ pub struct Write {
 }
 
 impl Write {
-    /// Whether figures of alerts, or their order by start, can change. A repeated alert changes none, unless it begins at
-    /// another time, expires earlier, has expired, or may have until its row is written.
+    /// Whether figures of alerts, or their order by start, can change. A repeated alert changes none, unless it begins
+    /// at another time, expires earlier, has expired, or may have until its row is written.
     fn changes_figures(&self, now: Ts) -> bool {
         match &self.stored {
             Some(stored) if stored.is_open && self.is_open => {
@@ -264,10 +265,10 @@ pub struct Texts {
     pub annotations: String,
 }
 
-/// Writes rows of locked organizations with their counters; rows of other organizations are left out. `now`: when the newest
-/// of the alerts was pushed.
-pub async fn write(tx: &mut Tx, held: &Held, rows: Vec<Write>, now: Ts) -> Result<(), StoreError> {
-    let rows: Vec<Write> = rows.into_iter().filter(|row| held.contains(row.key.0)).collect();
+/// Writes rows of locked organizations with their counters; rows of other organizations are left out. `now`: when the
+/// newest of the alerts was pushed.
+pub async fn write(tx: &mut Tx, locked: &Held, rows: Vec<Write>, now: Ts) -> Result<(), StoreError> {
+    let rows: Vec<Write> = rows.into_iter().filter(|row| locked.contains(row.key.0)).collect();
     let (old, new): (Vec<&Write>, Vec<&Write>) = rows.iter().partition(|row| row.stored.is_some());
     // Ended rows are written first: they give their place to alerts that begin, or begin again.
     let (open, over): (Vec<&Write>, Vec<&Write>) = old.into_iter().partition(|row| row.is_open);
@@ -275,7 +276,7 @@ pub async fn write(tx: &mut Tx, held: &Held, rows: Vec<Write>, now: Ts) -> Resul
         update(tx, chunk).await?;
     }
     for chunk in new.chunks(ROWS) {
-        insert(tx, held, chunk).await?;
+        insert(tx, locked, chunk).await?;
     }
     if rows.iter().any(|row| row.changes_figures(now)) {
         tx.active_alerts_changed();
@@ -323,10 +324,10 @@ async fn update(tx: &mut Tx, rows: &[&Write]) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn insert(tx: &mut Tx, held: &Held, rows: &[&Write]) -> Result<(), StoreError> {
+async fn insert(tx: &mut Tx, locked: &Held, rows: &[&Write]) -> Result<(), StoreError> {
     let each = || rows.iter();
     let path = |pick: fn(&Path) -> OrgId| {
-        Column::Ids(each().filter_map(|r| held.0.get(&r.key.0)).map(|p| pick(p).0).collect())
+        Column::Ids(each().filter_map(|r| locked.0.get(&r.key.0)).map(|p| pick(p).0).collect())
     };
     let texts = |pick: fn(&Texts) -> Option<String>| {
         Column::Texts(each().map(|r| r.texts.as_ref().and_then(pick)).collect())

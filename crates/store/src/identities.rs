@@ -7,9 +7,10 @@ use crate::{
     StoreError, Tx,
     sql::{On, Q},
     time::TsCodec,
+    tree::parse_type,
     users::ProfileRow,
 };
-use bailiwick_domain::{OrgId, OrgType, Ts, UserId, fold::fold, org::OrgRef, validate::Email};
+use bailiwick_domain::{OrgId, Ts, UserId, fold::fold, org::OrgRef, validate::Email};
 use sqlx_macros::FromRow;
 use uuid::Uuid;
 
@@ -109,8 +110,7 @@ pub(crate) struct UserRow {
 
 impl UserRow {
     pub(crate) fn into_identified(self) -> Result<Identified, StoreError> {
-        let org_type = OrgType::parse(&self.org_type)
-            .ok_or_else(|| StoreError::Corrupt(format!("organization type \"{}\"", self.org_type)))?;
+        let org_type = parse_type(&self.org_type)?;
         let mut profile = self.profile;
         Ok(Identified {
             id: UserId(self.user_id),
@@ -202,20 +202,24 @@ pub async fn get(on: impl Into<On<'_>>, id: UserId) -> Result<Option<Identified>
 
 /// The user by id, locked until the transaction ends: no other transaction suspends, deletes or moves them meanwhile.
 pub async fn get_steady(tx: &mut Tx, id: UserId) -> Result<Option<Identified>, StoreError> {
-    held(GET_STEADY, tx, id).await
+    locked_user(GET_STEADY, tx, id).await
 }
 
 /// As [`get_steady`], for a transaction that also writes the user's row.
 pub async fn get_for_login(tx: &mut Tx, id: UserId) -> Result<Option<Identified>, StoreError> {
-    held(GET_FOR_LOGIN, tx, id).await
+    locked_user(GET_FOR_LOGIN, tx, id).await
 }
 
 /// PostgreSQL drops a row it has waited for when that row has moved to another organization, because the statement
 /// still joins the organization read before. The row is locked by then, so the second read is final.
-async fn held(statement: &'static str, tx: &mut Tx, id: UserId) -> Result<Option<Identified>, StoreError> {
-    let found = user(Q::new(statement).bind(id), &mut *tx).await?;
-    if found.is_some() || !tx.is_postgres() {
-        return Ok(found);
+async fn locked_user(
+    statement: &'static str,
+    tx: &mut Tx,
+    id: UserId,
+) -> Result<Option<Identified>, StoreError> {
+    let identified = user(Q::new(statement).bind(id), &mut *tx).await?;
+    if identified.is_some() || !tx.is_postgres() {
+        return Ok(identified);
     }
     user(Q::new(statement).bind(id), tx).await
 }

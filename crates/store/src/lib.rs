@@ -4,8 +4,8 @@
 //! * One module for each aggregate holds its rows (private), its statements and the functions the use cases call.
 //! * Lists take a `Scope`, writes by id take a `Granted`: only `policy` creates either.
 //!
-//! To add a table: two files of the same number in `migrations/`, a module here, its fixed statements in its `STATEMENTS`
-//! and that list in [`catalogue`].
+//! To add a table: two files of the same number in `migrations/`, a module here, its fixed statements in its
+//! `STATEMENTS` and that list in [`catalogue`].
 
 pub mod alert_handling;
 pub mod alert_layers;

@@ -5,8 +5,8 @@ use crate::{Db, StoreError, Tx, sql::Q};
 
 const LIST_EPOCHS: &str = "SELECT people, figures, logins, systems, statuses, applications, application_texts, \
      (SELECT a.n FROM active_alerts_epoch a WHERE a.id = 1) FROM list_epochs WHERE id = 1";
-/// A number of statuses or alerts is never used twice, even when a crash loses the commit: some transactions that write these
-/// do not wait for the disk. On SQLite the process that has read a lost number ends with the database.
+/// A number of statuses or alerts is never used twice, even when a crash loses the commit: some transactions that write
+/// these do not wait for the disk. On SQLite the process that has read a lost number ends with the database.
 pub(crate) const MOVE_LISTS: &str = "UPDATE list_epochs SET people = people + ?, figures = figures + ?, \
      logins = logins + ?, systems = systems + ?, statuses = [[CASE WHEN CAST(? AS BIGINT) = 0 THEN statuses ELSE \
      GREATEST(statuses + 1, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)) END||statuses + ?]], \
@@ -36,8 +36,8 @@ pub struct ListEpochs {
     pub applications: i64,
     /// Which applications are listed, and the texts of theirs that a search compares.
     pub application_texts: i64,
-    /// The set of active alerts, and their assignees. It also moves if an alert expires earlier than before, and with every
-    /// written row of a resolved alert.
+    /// The set of active alerts, and their assignees. It also moves if an alert expires earlier than before, and with
+    /// every written row of a resolved alert.
     pub active_alerts: i64,
 }
 
@@ -65,8 +65,8 @@ impl Tx {
         self.state_mut().lists.people = 1;
     }
 
-    /// Called by every function that changes which systems an organization has, deleted ones included, or their keys, or how
-    /// many applications are assigned to it.
+    /// Called by every function that changes which systems an organization has, deleted ones included, or their keys,
+    /// or how many applications are assigned to it.
     pub(crate) const fn figures_changed(&mut self) {
         self.state_mut().lists.figures = 1;
     }
@@ -92,8 +92,8 @@ impl Tx {
         self.state_mut().lists.application_texts = 1;
     }
 
-    /// Called by every function by which an alert begins, ends or expires earlier, or changes its assignee, or that writes a
-    /// resolved alert.
+    /// Called by every function by which an alert begins, ends or expires earlier, or changes its assignee, or that
+    /// writes a resolved alert.
     pub(crate) const fn active_alerts_changed(&mut self) {
         self.state_mut().lists.active_alerts = 1;
     }

@@ -1,5 +1,5 @@
-//! Migrations: each number has two files of the same name, one for each engine. The first ones make the first schema, a file for
-//! each subject.
+//! Migrations: each number has two files of the same name, one for each engine. The first ones make the first schema, a
+//! file for each subject.
 
 use crate::{Db, engine::Engine, error::StoreError, folding, sql::Q};
 use sqlx::{
@@ -15,8 +15,9 @@ const OLDEST: &str = "SELECT oldest FROM schema_compatibility WHERE id = 1";
 pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![OLDEST];
 
 impl Db {
-    /// Applies the missing migrations, and folds texts again whose rule has changed; several processes may do so at the same time. On PostgreSQL the schema may be that of
-    /// a newer program that runs beside this one, as long as it supports this one; a SQLite file has one program.
+    /// Applies the missing migrations, and folds texts again whose rule has changed; several processes may do so at the
+    /// same time. On PostgreSQL the schema may be that of a newer program that runs beside this one, as long as it
+    /// supports this one; a SQLite file has one program.
     ///
     /// # Errors
     /// [`StoreError::Foreign`] for the schema of another program; the database's.
@@ -37,9 +38,9 @@ impl Db {
                     "a newer version of the program has migrated the database; this version runs beside it until it is \
                      upgraded too"
                 );
-                let mut known = Migrator::with_migrations(POSTGRES.iter().cloned().collect());
-                known.set_ignore_missing(true);
-                run(&known, pool).await.map_err(with_advice)
+                let mut tolerant = Migrator::with_migrations(POSTGRES.iter().cloned().collect());
+                tolerant.set_ignore_missing(true);
+                run(&tolerant, pool).await.map_err(with_advice)
             }
             done => done.map_err(with_advice),
         }
@@ -56,8 +57,8 @@ async fn run(migrations: &Migrator, pool: &PgPool) -> Result<(), MigrateError> {
     let mut connection = pool.acquire().await?;
     let done = migrations.run(&mut *connection).await;
     if done.is_err() {
-        // A run that fails leaves its lock to the connection, where it would keep others from starting. The lock goes with the
-        // connection. Why the run failed is what counts, not how the connection ends.
+        // A run that fails leaves its lock to the connection, where it would keep others from starting. The lock goes
+        // with the connection. Why the run failed is what counts, not how the connection ends.
         let _ = connection.close().await;
     }
     done

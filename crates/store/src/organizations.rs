@@ -1,5 +1,6 @@
 //! Organizations: one table for the four types. Lists and counts are in [`mod@list`], [`directory`], [`children`],
-//! [`counts`] and [`stats`], suspension and deletion in [`lifecycle`] and [`suspended`], the move of a subtree in [`promote`].
+//! [`counts`] and [`stats`], suspension and deletion in [`lifecycle`] and [`suspended`], the move of a subtree in
+//! [`promote`].
 
 pub mod children;
 pub mod counts;
@@ -261,7 +262,7 @@ pub async fn node(on: impl Into<On<'_>>, id: OrgId) -> Result<Option<OrgNode>, S
     row.map(PlaceRow::into_place).transpose()
 }
 
-/// The same of several at once; unknown ones are left out.
+/// The data of several organizations that decisions need; unknown ones are left out.
 pub async fn places(
     on: impl Into<On<'_>>,
     ids: impl IntoIterator<Item = OrgId>,
@@ -294,13 +295,13 @@ pub struct Held {
 pub async fn hold(tx: &mut Tx, id: OrgId) -> Result<Option<Held>, StoreError> {
     // A move between the two reads shows in the second one; moves (promotions) are rare, and each is one step.
     for _ in 0..3 {
-        let Some(found) = node(&mut *tx, id).await? else { return Ok(None) };
-        let Path { p2, p3, .. } = found.path;
+        let Some(node) = node(&mut *tx, id).await? else { return Ok(None) };
+        let Path { p2, p3, .. } = node.path;
         let rows: Vec<PathRow> = Q::new(LOCK_PATH).bind(p2).bind(p3).bind(id).all(&mut *tx).await?;
         let Some(row) = rows.into_iter().find(|r| r.id == id.0) else { return Ok(None) };
         if (row.p2, row.p3) == (p2.0, p3.0) {
             return Ok(Some(Held {
-                path: found.path,
+                path: node.path,
                 org_type: parse_type(&row.r#type)?,
                 suspended: mark(row.eff_suspended_at, row.eff_suspended_by),
                 deleted: mark(row.eff_deleted_at, row.eff_deleted_by),
@@ -440,8 +441,8 @@ fn with_details(text: &str, details: &Details) -> Q {
 }
 
 /// Adds to the counter of an organization's users that are not individually deleted.
-pub(crate) async fn add_users(tx: &mut Tx, id: OrgId, by: i64) -> Result<(), StoreError> {
-    Q::new(ADD_USERS).bind(by).bind(id).run(tx).await?;
+pub(crate) async fn add_users(tx: &mut Tx, id: OrgId, delta: i64) -> Result<(), StoreError> {
+    Q::new(ADD_USERS).bind(delta).bind(id).run(tx).await?;
     Ok(())
 }
 
@@ -471,7 +472,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn search_looks_at_values_not_at_keys() {
+    fn search_compares_values_but_not_keys() {
         let data = json!({"city": "ROMA", "n": 15, "list": ["A"], "none": null});
         let key = search_key(&Details::new("Alfa", "Nord"), data.as_object().unwrap());
         assert_eq!(key, "alfa\u{1f}nord\u{1f}roma\u{1f}15\u{1f}[\"a\"]\u{1f}");

@@ -72,8 +72,8 @@ pub async fn sign(db: &Db, process: &Process, forget_before: Ts) -> Result<(), S
     tx.commit().await
 }
 
-/// Writes the sign of life of a process that has given one before. Any other process writes nothing, but begins a transaction and
-/// ends it.
+/// Writes the sign of life of a process that has given one before. Any other process writes nothing, but begins a
+/// transaction and ends it.
 pub async fn touch(db: &Db, id: Uuid, seen_at: Ts) -> Result<(), StoreError> {
     let mut tx = db.begin_relaxed().await?;
     Q::new(TOUCH).bind(seen_at).bind(id).run(&mut tx).await?;
@@ -88,7 +88,7 @@ pub async fn leave(db: &Db, id: Uuid) -> Result<(), StoreError> {
 }
 
 /// Those that were seen between two times, the oldest first.
-pub async fn seen(on: impl Into<On<'_>>, from: Ts, to: Ts) -> Result<Vec<Process>, StoreError> {
+pub async fn active_between(on: impl Into<On<'_>>, from: Ts, to: Ts) -> Result<Vec<Process>, StoreError> {
     let rows: Vec<Row> = Q::new(SEEN).bind(from).bind(to).all(on).await?;
     let process = |row: Row| Process {
         id: row.id,

@@ -103,7 +103,7 @@ pub async fn register(tx: &mut Tx, products: &[Product], at: Ts) -> Result<(), S
 }
 
 /// Since when products are known, by id.
-pub async fn known(on: impl Into<On<'_>>) -> Result<Vec<(String, Ts)>, StoreError> {
+pub async fn known_since(on: impl Into<On<'_>>) -> Result<Vec<(String, Ts)>, StoreError> {
     let rows: Vec<(String, TsCodec)> = Q::new(KNOWN).all(on).await?;
     Ok(rows.into_iter().map(|(id, at)| (id, at.0)).collect())
 }
@@ -137,7 +137,7 @@ pub async fn is_enabled(on: impl Into<On<'_>>, organization: OrgId) -> Result<bo
     Ok(row.is_some())
 }
 
-/// The same, held until the transaction ends.
+/// Whether the organization itself has rebranding, locked until the transaction ends.
 pub async fn hold_enabled(tx: &mut Tx, organization: OrgId) -> Result<bool, StoreError> {
     let row: Option<(Uuid,)> = Q::new(HOLD_ENABLED).bind(organization).optional(tx).await?;
     Ok(row.is_some())
@@ -223,8 +223,8 @@ pub struct File {
 type FileRow = (String, String, Option<String>, Option<i64>);
 
 /// The metadata of an asset, without its bytes.
-pub async fn file(on: impl Into<On<'_>>, place: AssetRef<'_>) -> Result<Option<File>, StoreError> {
-    let AssetRef { organization, product, asset } = place;
+pub async fn file(on: impl Into<On<'_>>, asset_ref: AssetRef<'_>) -> Result<Option<File>, StoreError> {
+    let AssetRef { organization, product, asset } = asset_ref;
     let q = Q::new(FILE).bind(organization).bind(product).bind(asset.as_str());
     let row: Option<FileRow> = q.optional(on).await?;
     Ok(row.map(|(content_type, sha256, key, size)| File {
@@ -237,10 +237,10 @@ pub async fn file(on: impl Into<On<'_>>, place: AssetRef<'_>) -> Result<Option<F
 /// The bytes of an asset, if its row still has those with this SHA-256.
 pub async fn bytes(
     on: impl Into<On<'_>>,
-    place: AssetRef<'_>,
+    asset_ref: AssetRef<'_>,
     sha256: &str,
 ) -> Result<Option<Vec<u8>>, StoreError> {
-    let AssetRef { organization, product, asset } = place;
+    let AssetRef { organization, product, asset } = asset_ref;
     let q = Q::new(BYTES).bind(organization).bind(product).bind(asset.as_str()).bind(sha256);
     let row: Option<(Vec<u8>,)> = q.optional(on).await?;
     Ok(row.map(|(bytes,)| bytes))

@@ -166,7 +166,7 @@ pub async fn alerts_by_key(
         payload: String,
     }
     const COLUMNS: &str = "SELECT a.organization_id, a.fingerprint, a.payload FROM ";
-    let mut found: Vec<Row> = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     if tx.is_postgres() {
         let (tenants, fingerprints) = keys.iter().map(|(o, f)| (o.0, f.clone())).unzip();
         let mut q = Q::new(COLUMNS);
@@ -174,7 +174,7 @@ pub async fn alerts_by_key(
             "unnest(?::uuid[], ?::text[]) AS k (o, f) JOIN router_alerts a ON a.organization_id = k.o \
              AND a.fingerprint = k.f",
         );
-        found = q.bind(Arg::Ids(tenants)).bind(Arg::Texts(fingerprints)).all(&mut *tx).await?;
+        rows = q.bind(Arg::Ids(tenants)).bind(Arg::Texts(fingerprints)).all(&mut *tx).await?;
     } else {
         for chunk in keys.chunks(ALERTS) {
             let mut q = Q::new(COLUMNS);
@@ -185,10 +185,10 @@ pub async fn alerts_by_key(
             for (tenant, fingerprint) in padded(chunk) {
                 q.arg(*tenant).arg(fingerprint);
             }
-            found.extend(q.all::<Row>(&mut *tx).await?);
+            rows.extend(q.all::<Row>(&mut *tx).await?);
         }
     }
-    Ok(found.into_iter().map(|r| (OrgId(r.organization_id), r.fingerprint, r.payload)).collect())
+    Ok(rows.into_iter().map(|r| (OrgId(r.organization_id), r.fingerprint, r.payload)).collect())
 }
 
 /// Few different texts, so that they stay prepared: the number of rows is a power of two.
@@ -253,7 +253,7 @@ pub async fn count_alerts_of_tenants(
     tenants: &[OrgId],
     now: Ts,
 ) -> Result<Vec<(OrgId, u64)>, StoreError> {
-    let mut found = Vec::with_capacity(tenants.len());
+    let mut counts = Vec::with_capacity(tenants.len());
     for chunk in tenants.chunks(ROWS) {
         let mut q = Q::new(
             "SELECT v.o, (SELECT CAST(COUNT(*) AS BIGINT) FROM router_alerts a \
@@ -263,18 +263,18 @@ pub async fn count_alerts_of_tenants(
         let ids = padded(chunk).map(|tenant| tenant.0).collect();
         push_rows(&mut q, tx.is_postgres(), vec![("o", Column::Ids(ids))]);
         let rows: Vec<(Uuid, i64)> = q.all(&mut *tx).await?;
-        found.extend(rows.into_iter().map(|(tenant, n)| (OrgId(tenant), count(n))));
+        counts.extend(rows.into_iter().map(|(tenant, n)| (OrgId(tenant), count(n))));
     }
-    Ok(found)
+    Ok(counts)
 }
 
-/// The same of systems, and how many rows they have.
+/// How many alerts each of these systems has that have not ended at `now`, and how many rows; some may appear twice.
 pub async fn count_alerts_of_systems(
     tx: &mut Tx,
     systems: &[(OrgId, &str)],
     now: Ts,
 ) -> Result<Vec<((OrgId, String), AlertCounts)>, StoreError> {
-    let mut found = Vec::with_capacity(systems.len());
+    let mut counts = Vec::with_capacity(systems.len());
     for chunk in systems.chunks(ROWS) {
         let mut q = Q::new(
             "SELECT v.o, v.s, (SELECT CAST(COUNT(*) AS BIGINT) FROM router_alerts a \
@@ -289,11 +289,11 @@ pub async fn count_alerts_of_systems(
         ];
         push_rows(&mut q, tx.is_postgres(), columns);
         let rows: Vec<(Uuid, String, i64, i64)> = q.all(&mut *tx).await?;
-        found.extend(rows.into_iter().map(|(tenant, key, in_force, rows)| {
+        counts.extend(rows.into_iter().map(|(tenant, key, in_force, rows)| {
             ((OrgId(tenant), key), AlertCounts { in_force: count(in_force), rows: count(rows) })
         }));
     }
-    Ok(found)
+    Ok(counts)
 }
 
 #[derive(FromRow)]
@@ -322,10 +322,16 @@ pub async fn alerts_and_silences_of_system(
     Ok((payloads(alerts), payloads(silences)))
 }
 
-/// Removes up to `limit` alerts that ended before `told` and wait for no notification, or that ended before `untold` in
-/// any case; returns how many.
-pub async fn purge_alerts(tx: &mut Tx, told: Ts, untold: Ts, limit: i64) -> Result<u64, StoreError> {
-    Q::by_index(PURGE_ALERTS).bind(told.max(untold).0).bind(untold.0).bind(limit).run(tx).await
+/// Removes up to `limit` alerts that ended before `notified_before` and wait for no notification, or that ended before
+/// `ended_before` in any case; returns how many.
+pub async fn purge_alerts(
+    tx: &mut Tx,
+    notified_before: Ts,
+    ended_before: Ts,
+    limit: i64,
+) -> Result<u64, StoreError> {
+    let latest = notified_before.max(ended_before);
+    Q::by_index(PURGE_ALERTS).bind(latest.0).bind(ended_before.0).bind(limit).run(tx).await
 }
 
 /// Records of the system's silences that end at `from` or later.
@@ -412,16 +418,16 @@ pub async fn note_alive(
     let life: Option<Life> = Q::new(LIFE).optional(&mut tx).await?;
     // The time spent waiting until here is part of the outage.
     let now = clock.now();
-    let known = life.as_ref().and_then(|life| {
+    let last_outage = life.as_ref().and_then(|life| {
         let (down_since, up_since) = life.down_since.zip(life.up_since)?;
         Some(Outage { down_since: down_since.0, up_since: up_since.0 })
     });
     let outage = match &life {
         Some(Life { alive_at, .. }) if now.since(alive_at.0) > short => {
-            let same = known.filter(|last| alive_at.0.since(last.up_since) <= grace);
+            let same = last_outage.filter(|last| alive_at.0.since(last.up_since) <= grace);
             Some(Outage { down_since: same.map_or(alive_at.0, |last| last.down_since), up_since: now })
         }
-        _ => known,
+        _ => last_outage,
     };
     let (down, up) = (outage.map(|o| o.down_since), outage.map(|o| o.up_since));
     Q::new(NOTE_ALIVE).bind(now).bind(down).bind(up).run(&mut tx).await?;

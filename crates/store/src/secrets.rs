@@ -45,12 +45,12 @@ pub async fn begin(db: &Db) -> Result<Tx, StoreError> {
 /// All, the oldest first.
 pub async fn all(on: impl Into<On<'_>>) -> Result<Vec<UsedSecret>, StoreError> {
     let rows: Vec<Row> = Q::new(ALL).all(on).await?;
-    let known = |row: Row| UsedSecret {
+    let used_secret = |row: Row| UsedSecret {
         fingerprint: row.fingerprint,
         created_at: row.created_at.0,
         resealed_at: row.resealed_at.map(|at| at.0),
     };
-    Ok(rows.into_iter().map(known).collect())
+    Ok(rows.into_iter().map(used_secret).collect())
 }
 
 /// From now on values may be sealed with this secret.

@@ -343,8 +343,9 @@ pub async fn revoke_of_user(
 /// The most chains of one read of [`of_issuer_session`].
 pub const OF_ISSUER: usize = 1000;
 
-/// The live chains that were begun until `until` from a session at an external issuer, with their users, at most [`OF_ISSUER`].
-/// `user`: only theirs, and also chains whose session at the issuer is unknown. Without a session: all of the user.
+/// The live chains that were begun until `until` from a session at an external issuer, with their users, at most
+/// [`OF_ISSUER`]. `user`: only theirs, and also chains whose session at the issuer is unknown. Without a session: all
+/// of the user.
 pub async fn of_issuer_session(
     db: &Db,
     user: Option<UserId>,

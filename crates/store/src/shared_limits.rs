@@ -1,8 +1,8 @@
-//! Counters of limits that all processes share. Every statement counts many keys at once; the caller sorts them, so that
-//! two processes lock the rows in the same order.
+//! Counters of limits that all processes share. Every statement counts many keys at once; the caller sorts them, so
+//! that two processes lock the rows in the same order.
 //!
-//! The table is not logged on PostgreSQL: a count waits for no disk, and a crash of the server forgets the counts, as the
-//! end of a process forgets those in its memory.
+//! The table is not logged on PostgreSQL: a count waits for no disk, and a crash of the server forgets the counts, as
+//! the end of a process forgets those in its memory.
 
 use crate::{
     Db, StoreError, Tx,
@@ -15,7 +15,8 @@ use uuid::Uuid;
 
 /// The most keys of one statement.
 pub const KEYS: usize = crate::sql::ROWS;
-/// How far the clock of one process may be ahead of another's. A time further ahead is one of a clock that was set back.
+/// How far the clock of one process may be ahead of another's. A time further ahead is one of a clock that was set
+/// back.
 pub const SKEW: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Creates the rows that are missing and locks all.
@@ -54,7 +55,8 @@ const PASS_END: &str = concat!(
      RETURNING key, amount, at_micros, passed"
 );
 
-// Whether the window of the stored failures is over for the new ones, has none, or began by a clock that was set back since.
+// Whether the window of the stored failures is over for the new ones, has none, or began by a clock that was set back
+// since.
 macro_rules! over {
     () => {
         "(shared_limits.amount = 0 OR shared_limits.at_micros + ? <= excluded.at_micros \
@@ -97,23 +99,23 @@ struct EventsRow {
     purge_at: TsCodec,
 }
 
-/// The events of the keys, each once and in order. No other process can count events of these keys until the transaction
-/// ends. A key without a row gets one that may be removed at `purge_at`.
+/// The events of the keys, each once and in order. No other process can count events of these keys until the
+/// transaction ends. A key without a row gets one that may be removed at `purge_at`.
 pub async fn hold(tx: &mut Tx, keys: &[Uuid], purge_at: Ts) -> Result<Vec<Events>, StoreError> {
-    let mut held = Vec::with_capacity(keys.len());
+    let mut events = Vec::with_capacity(keys.len());
     for keys in keys.chunks(KEYS) {
         let columns = vec![
             ("key", Column::Ids(keys.to_vec())),
             ("purge_at", Column::times(keys.iter().map(|_| purge_at))),
         ];
         let rows: Vec<EventsRow> = with_rows(HOLD, tx.is_postgres(), columns, HOLD_END).all(&mut *tx).await?;
-        held.extend(rows.into_iter().map(|row| Events {
+        events.extend(rows.into_iter().map(|row| Events {
             key: row.key,
             times: times_of(&row.events),
             purge_at: row.purge_at.0,
         }));
     }
-    Ok(held)
+    Ok(events)
 }
 
 /// Stores the events of keys that the transaction holds.
@@ -144,7 +146,7 @@ pub struct Requests {
     /// What is limited.
     pub key: Uuid,
     /// How many, at most the burst; at least one.
-    pub asked: i64,
+    pub requested: i64,
     /// When.
     pub at: Ts,
     /// From when the row may be removed.
@@ -182,13 +184,13 @@ impl Bucket {
 
 /// Lets as many requests pass as have room in the buckets of their keys. At most [`KEYS`] keys, each once and in order.
 pub async fn pass(db: &Db, bucket: Bucket, all: &[Requests]) -> Result<Vec<Passed>, StoreError> {
-    let column = |of: fn(&Requests) -> i64| Column::Ints(all.iter().map(of).collect());
-    let amounts = all.iter().map(|requests| requests.asked.saturating_mul(bucket.step)).collect();
+    let column = |value: fn(&Requests) -> i64| Column::Ints(all.iter().map(value).collect());
+    let amounts = all.iter().map(|requests| requests.requested.saturating_mul(bucket.step)).collect();
     let columns = vec![
         ("key", Column::Ids(all.iter().map(|requests| requests.key).collect())),
         ("amount", Column::Ints(amounts)),
         ("at_micros", column(|requests| requests.at.0)),
-        ("passed", column(|requests| requests.asked)),
+        ("passed", column(|requests| requests.requested)),
         ("purge_at", Column::times(all.iter().map(|requests| requests.purge_at))),
     ];
     let mut q = with_rows(PASS, db.is_postgres(), columns, PASS_END);
@@ -220,7 +222,7 @@ pub async fn fail(
     window: std::time::Duration,
     all: &[Failures],
 ) -> Result<Vec<Failures>, StoreError> {
-    let column = |of: fn(&Failures) -> i64| Column::Ints(all.iter().map(of).collect());
+    let column = |value: fn(&Failures) -> i64| Column::Ints(all.iter().map(value).collect());
     let columns = vec![
         ("key", Column::Ids(all.iter().map(|failures| failures.key).collect())),
         ("amount", column(|failures| failures.count)),

@@ -195,14 +195,14 @@ pub async fn not_posted_before(
     tx: &mut Tx,
     raised: &[(OpenLinkAlert, Ts)],
 ) -> Result<Vec<OpenLinkAlert>, StoreError> {
-    let mut known: BTreeSet<(SystemId, OrgId)> = BTreeSet::new();
+    let mut posted: BTreeSet<(SystemId, OrgId)> = BTreeSet::new();
     for chunk in raised.chunks(ROWS) {
         let mut q = Q::new("SELECT l.system_id, l.organization_id FROM link_alerts l WHERE l.system_id IN (");
         q.list(chunk.iter().map(|(alert, _)| alert.system_id)).push(")");
         let rows: Vec<(Uuid, Uuid)> = q.all(&mut *tx).await?;
-        known.extend(rows.into_iter().map(|(system, organization)| (SystemId(system), OrgId(organization))));
+        posted.extend(rows.into_iter().map(|(system, organization)| (SystemId(system), OrgId(organization))));
     }
-    let is_new = |alert: &&OpenLinkAlert| !known.contains(&(alert.system_id, alert.organization_id));
+    let is_new = |alert: &&OpenLinkAlert| !posted.contains(&(alert.system_id, alert.organization_id));
     Ok(raised.iter().map(|(alert, _)| alert).filter(is_new).cloned().collect())
 }
 

@@ -4,8 +4,8 @@
 //!   keeps `?`). No statement contains a literal question mark.
 //! * `[[postgres||sqlite]]` is one of the few places where the engines differ; either side may be empty.
 //!
-//! Statements that never change are `const` texts in the `STATEMENTS` of their module; [`crate::catalogue`] has them all, and
-//! a test prepares each on both engines.
+//! Statements that never change are `const` texts in the `STATEMENTS` of their module; [`crate::catalogue`] has them
+//! all, and a test prepares each on both engines.
 
 mod by_index;
 mod fixed;

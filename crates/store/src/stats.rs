@@ -39,10 +39,10 @@ impl Db {
         let replica = self.replica.as_deref();
         let pools = match &self.engine {
             Engine::Pg(pool) => {
-                let of_replica = replica.map(|replica| of("replica", &replica.pool));
-                std::iter::once(of("all", pool)).chain(of_replica).collect()
+                let of_replica = replica.map(|replica| pool_stats("replica", &replica.pool));
+                std::iter::once(pool_stats("all", pool)).chain(of_replica).collect()
             }
-            Engine::Lite { write, read, .. } => vec![of("read", read), of("write", write)],
+            Engine::Lite { write, read, .. } => vec![pool_stats("read", read), pool_stats("write", write)],
         };
         let waits = &self.pools;
         Connections {
@@ -56,7 +56,7 @@ impl Db {
     }
 }
 
-fn of<D: sqlx::Database>(name: &'static str, pool: &sqlx::Pool<D>) -> Pool {
+fn pool_stats<D: sqlx::Database>(name: &'static str, pool: &sqlx::Pool<D>) -> Pool {
     Pool {
         name,
         open: u64::from(pool.size()),
@@ -212,7 +212,7 @@ pub async fn work(db: &Db, now: Ts) -> Result<Work, StoreError> {
     jobs.sort_by(|a, b| a.0.cmp(&b.0));
     let jobs = jobs.into_iter().map(|(kind, due, all, ended, oldest)| Jobs {
         kind,
-        due: waiting((due, oldest)),
+        due: backlog((due, oldest)),
         all: positive(all),
         ended: positive(ended),
     });
@@ -223,16 +223,16 @@ pub async fn work(db: &Db, now: Ts) -> Result<Work, StoreError> {
     let number = now.0;
     Ok(Work {
         jobs: jobs.collect(),
-        documents: waiting(Q::by_index(DOCUMENTS).bind(MOST).one(db).await?),
+        documents: backlog(Q::by_index(DOCUMENTS).bind(MOST).one(db).await?),
         quarantined: Q::by_index(QUARANTINED).bind(MOST).count(db).await?,
-        held_pushes: waiting(Q::by_index(HELD_PUSHES).bind(MOST).one(db).await?),
-        configurations: waiting(Q::by_index(CONFIGURATIONS).bind(MOST).one(db).await?),
-        groups: waiting(Q::by_index(GROUPS).bind(now).bind(MOST).one(db).await?),
+        held_pushes: backlog(Q::by_index(HELD_PUSHES).bind(MOST).one(db).await?),
+        configurations: backlog(Q::by_index(CONFIGURATIONS).bind(MOST).one(db).await?),
+        groups: backlog(Q::by_index(GROUPS).bind(now).bind(MOST).one(db).await?),
         alerts: Q::by_index(ALERTS).bind(number).count(db).await?,
         silences: Q::by_index(SILENCES).bind(number).count(db).await?,
         unreached: Q::by_index(UNREACHED).bind(MOST).count(db).await?,
-        events: waiting(Q::by_index(EVENTS).bind(MOST).one(db).await?),
-        deliveries: waiting(Q::by_index(DELIVERIES).bind(MOST).one(db).await?),
+        events: backlog(Q::by_index(EVENTS).bind(MOST).one(db).await?),
+        deliveries: backlog(Q::by_index(DELIVERIES).bind(MOST).one(db).await?),
         dead_deliveries: Q::by_index(DEAD_DELIVERIES).bind(MOST).count(db).await?,
         subscriptions: Subscriptions {
             working: positive(working.unwrap_or(0)),
@@ -240,14 +240,14 @@ pub async fn work(db: &Db, now: Ts) -> Result<Work, StoreError> {
             off: positive(off.unwrap_or(0)),
         },
         logto: LogtoBacklog {
-            waiting: waiting((mirrored, oldest)),
+            waiting: backlog((mirrored, oldest)),
             retried: positive(retried.unwrap_or(0)),
             refused: positive(refused),
         },
     })
 }
 
-fn waiting((count, oldest): Counted) -> Waiting {
+fn backlog((count, oldest): Counted) -> Waiting {
     Waiting { count: positive(count), oldest: oldest.map(|at| at.0) }
 }
 

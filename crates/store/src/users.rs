@@ -1,5 +1,5 @@
-//! Users. Their effective state comes from the row and, by join, from the organization. Lists are in [`mod@list`], marks
-//! and removal in [`lifecycle`], numbers in [`stats`].
+//! Users. Their effective state comes from the row and, by join, from the organization. Lists are in [`mod@list`],
+//! marks and removal in [`lifecycle`], numbers in [`stats`].
 
 pub mod export;
 pub mod lifecycle;
@@ -220,7 +220,7 @@ pub async fn get(on: impl Into<On<'_>>, id: UserId) -> Result<Option<Placed>, St
     row.map(Row::into_placed).transpose()
 }
 
-/// The same, with the user's row locked for a change.
+/// The user, deleted or not, with the row locked for a change.
 pub async fn lock(tx: &mut Tx, id: UserId) -> Result<Option<Placed>, StoreError> {
     let mut row: Option<Row> = Q::new(LOCK).bind(id).optional(&mut *tx).await?;
     if row.is_none() && tx.is_postgres() {
@@ -321,11 +321,15 @@ pub enum Inserted {
 }
 
 /// Creates a user in the granted organization, which is locked, and counts them.
-pub async fn insert(tx: &mut Tx, home: &Granted<OrgId>, new: &NewUser) -> Result<Inserted, StoreError> {
-    let path = match hold(tx, home.id()).await? {
-        Some(held) if held.deleted.is_set() => return Ok(Inserted::NoOrganization),
-        Some(held) if held.suspended.is_set() => return Ok(Inserted::SuspendedOrganization),
-        Some(held) => held.path,
+pub async fn insert(
+    tx: &mut Tx,
+    organization: &Granted<OrgId>,
+    new: &NewUser,
+) -> Result<Inserted, StoreError> {
+    let path = match hold(tx, organization.id()).await? {
+        Some(locked) if locked.deleted.is_set() => return Ok(Inserted::NoOrganization),
+        Some(locked) if locked.suspended.is_set() => return Ok(Inserted::SuspendedOrganization),
+        Some(locked) => locked.path,
         None => return Ok(Inserted::NoOrganization),
     };
     let creator = new.created_by.as_ref();
@@ -391,12 +395,12 @@ pub async fn relocate(
     tx: &mut Tx,
     target: &Granted<UserId>,
     from: OrgId,
-    home: &Granted<OrgId>,
+    organization: &Granted<OrgId>,
 ) -> Result<Inserted, StoreError> {
-    let path = match hold(tx, home.id()).await? {
-        Some(held) if held.deleted.is_set() => return Ok(Inserted::NoOrganization),
-        Some(held) if held.suspended.is_set() => return Ok(Inserted::SuspendedOrganization),
-        Some(held) => held.path,
+    let path = match hold(tx, organization.id()).await? {
+        Some(locked) if locked.deleted.is_set() => return Ok(Inserted::NoOrganization),
+        Some(locked) if locked.suspended.is_set() => return Ok(Inserted::SuspendedOrganization),
+        Some(locked) => locked.path,
         None => return Ok(Inserted::NoOrganization),
     };
     tx.people_changed();
@@ -404,8 +408,8 @@ pub async fn relocate(
     // In one order for all, so that two moves in opposite directions do not deadlock.
     let mut counters = [(from, -1), (path.id, 1)];
     counters.sort();
-    for (id, by) in counters {
-        add_users(tx, id, by).await?;
+    for (id, delta) in counters {
+        add_users(tx, id, delta).await?;
     }
     Ok(Inserted::Done)
 }

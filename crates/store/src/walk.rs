@@ -1,9 +1,9 @@
-//! Walks through a list: each step begins behind the last row of the step before, so a late step costs what the first one
-//! costs, and rows that come and go in between move no other row into or out of a step (spec: conventions#cursors).
+//! Walks through a list: each step begins behind the last row of the step before, so a late step costs what the first
+//! one costs, and rows that come and go in between move no other row into or out of a step (spec: conventions#cursors).
 //!
 //! The order of a list is a sequence of runs. In each run a column and the id decide, in the same direction, so the
-//! condition for the rows behind a position is a range of the index that has this order. Rows without a value are a run of
-//! their own.
+//! condition for the rows behind a position is a range of the index that has this order. Rows without a value are a run
+//! of their own.
 
 use crate::{Db, StoreError, sql::Arg, sql::Q, time::TsCodec};
 use bailiwick_domain::{SortDirection, Ts};
@@ -61,7 +61,8 @@ pub struct Step {
     pub after: Option<Position>,
     /// Most rows.
     pub rows: u64,
-    /// Most bytes of the texts that clients can make long, for steps of many rows. A single row is read whatever it has.
+    /// Most bytes of the texts that clients can make long, for steps of many rows. A single row is read whatever it
+    /// has.
     pub bytes: Option<usize>,
 }
 
@@ -106,24 +107,25 @@ pub(crate) fn push_page_end(q: &mut Q, limit: u64, offset: u64) {
     q.push(&format!(" LIMIT {}) page LIMIT ? OFFSET ?", bound(limit, offset))).arg(limit).arg(offset);
 }
 
-/// Up to this many matches of a filter are found and sorted. Looked for in the order of all rows, a page of them would read a good
-/// part of the table.
+/// Up to this many matches of a filter are found and sorted. Looked for in the order of all rows, a page of them would
+/// read a good part of the table.
 pub(crate) const MAX_SORTED: u64 = 1_000;
 
-/// Ends the rows of a [`PAGE`], which begin with `SELECT * FROM (SELECT` and the columns of [`SortKey::push_columns`], and sorts them.
-/// The fence and the sign keep both engines from looking for the page in the order of an index.
-pub(crate) fn push_found_order(q: &mut Q, by: SortKey, direction: SortDirection) {
+/// Ends the rows of a [`PAGE`], which begin with `SELECT * FROM (SELECT` and the columns of [`SortKey::push_columns`],
+/// and sorts them. The fence and the sign keep both engines from looking for the page in the order of an index.
+pub(crate) fn push_found_order(q: &mut Q, sort_key: SortKey, direction: SortDirection) {
     let word = direction.as_str();
     q.push("[[ OFFSET 0||]]) found ORDER BY ");
-    if by.column.is_some() {
+    if sort_key.column.is_some() {
         q.push(&format!("[[||+]]page_value {word}, "));
     }
     q.push(&format!("[[||+]]page_id {word}"));
 }
 
-/// How many rows the text of a statement allows it to walk through; its parameters select the page among them. Without a
-/// bound in the text PostgreSQL plans the statement anew for each page, which takes as long as a walk through a thousand
-/// rows. The bound is a power of eight: each connection plans the first five executions of a text anew, so there should be few.
+/// How many rows the text of a statement allows it to walk through; its parameters select the page among them. Without
+/// a bound in the text PostgreSQL plans the statement anew for each page, which takes as long as a walk through a
+/// thousand rows. The bound is a power of eight: each connection plans the first five executions of a text anew, so
+/// there should be few.
 fn bound(limit: u64, offset: u64) -> i64 {
     let rows = limit.saturating_add(offset);
     let walked = (2..).map_while(|power| 8_i64.checked_pow(power)).find(|bound| bound.unsigned_abs() >= rows);
@@ -164,8 +166,8 @@ impl Position {
         }
     }
 
-    /// Appends ` AND …` for a first table of a join that has the sort column alone: the engines derive no range of it from
-    /// a comparison of columns of two tables.
+    /// Appends ` AND …` for a first table of a join that has the sort column alone: the engines derive no range of it
+    /// from a comparison of columns of two tables.
     pub(crate) fn push_not_before(&self, q: &mut Q, column: &str, direction: SortDirection) {
         let Some(value) = self.arg() else { return };
         let sign = match direction {
@@ -176,9 +178,9 @@ impl Position {
     }
 }
 
-/// The ids of a step's rows, and the end of the step if there are rows behind it. `runs` are in the order of the walk; `ids`
-/// makes the statement that finds at most so many rows of a run, behind the position if there is one, with the columns of
-/// [`SortKey::push_columns`].
+/// The ids of a step's rows, and the end of the step if there are rows behind it. `runs` are in the order of the walk;
+/// `ids` makes the statement that finds at most so many rows of a run, behind the position if there is one, with the
+/// columns of [`SortKey::push_columns`].
 ///
 /// # Errors
 /// The database's.
@@ -188,24 +190,30 @@ pub(crate) async fn walk<R>(
     step: &Step,
     ids: impl Fn(&R, Option<&Position>, u64) -> Q,
 ) -> Result<(Vec<Uuid>, Option<Position>), StoreError> {
-    let mut found: Vec<Position> = Vec::new();
+    let mut positions: Vec<Position> = Vec::new();
     let wanted = step.rows.saturating_add(1);
-    for (run, (what, by)) in (0..).zip(runs).skip(step.run()) {
-        let missing = wanted.saturating_sub(found.len() as u64);
+    for (run, (part, sort_key)) in (0..).zip(runs).skip(step.run()) {
+        let missing = wanted.saturating_sub(positions.len() as u64);
         if missing == 0 {
             break;
         }
         let after = step.after.as_ref().filter(|after| after.run == run);
-        read(db, ids(&what, after, missing), by, run, &mut found).await?;
+        read(db, ids(&part, after, missing), sort_key, run, &mut positions).await?;
     }
     let limit = usize::try_from(step.rows).unwrap_or(usize::MAX);
-    let next = if found.len() > limit { found.get(limit.saturating_sub(1)).cloned() } else { None };
-    Ok((found.into_iter().take(limit).map(|position| position.id).collect(), next))
+    let next = if positions.len() > limit { positions.get(limit.saturating_sub(1)).cloned() } else { None };
+    Ok((positions.into_iter().take(limit).map(|position| position.id).collect(), next))
 }
 
-async fn read(db: &Db, q: Q, by: SortKey, run: u64, found: &mut Vec<Position>) -> Result<(), StoreError> {
-    let mut take = |id, value| found.push(Position { run, value, id });
-    match by.column {
+async fn read(
+    db: &Db,
+    q: Q,
+    sort_key: SortKey,
+    run: u64,
+    positions: &mut Vec<Position>,
+) -> Result<(), StoreError> {
+    let mut take = |id, value| positions.push(Position { run, value, id });
+    match sort_key.column {
         None => {
             let rows: Vec<(Uuid,)> = q.all(db).await?;
             rows.into_iter().for_each(|(id,)| take(id, Sorted::ById));
@@ -226,7 +234,7 @@ async fn read(db: &Db, q: Q, by: SortKey, run: u64, found: &mut Vec<Position>) -
     Ok(())
 }
 
-/// The part of an order: those of a column that may have no value.
+/// A part of an order by a column that may have no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NullPart {
     /// All rows; each has a value.
@@ -244,12 +252,12 @@ pub(crate) fn runs(
     direction: SortDirection,
     id: &'static str,
 ) -> Vec<(NullPart, SortKey)> {
-    let by = SortKey { column: Some((column, kind)), id };
+    let sort_key = SortKey { column: Some((column, kind)), id };
     let without = (NullPart::Without, SortKey { column: None, id });
     match (is_nullable, direction) {
-        (false, _) => vec![(NullPart::All, by)],
-        (true, SortDirection::Asc) => vec![(NullPart::With, by), without],
-        (true, SortDirection::Desc) => vec![without, (NullPart::With, by)],
+        (false, _) => vec![(NullPart::All, sort_key)],
+        (true, SortDirection::Asc) => vec![(NullPart::With, sort_key), without],
+        (true, SortDirection::Desc) => vec![without, (NullPart::With, sort_key)],
     }
 }
 
@@ -264,11 +272,11 @@ pub(crate) async fn rows<T: crate::sql::Row>(
     id_of: impl Fn(&T) -> Uuid,
     weight: impl Fn(&T) -> usize + Send + Sync,
 ) -> Result<Vec<T>, StoreError> {
-    let found = match step.bytes {
+    let unordered = match step.bytes {
         Some(bytes) if ids.len() > 1 => q.all_within(db, bytes, weight).await?,
         _ => q.all(db).await?,
     };
-    Ok(in_order(ids, found, id_of))
+    Ok(in_order(ids, unordered, id_of))
 }
 
 /// The rows in the order of their ids.
@@ -297,16 +305,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_behind_is_one_range() {
-        let text = |by: SortKey, value, direction| {
+    fn rows_behind_a_position_are_one_range() {
+        let text = |sort_key: SortKey, value, direction| {
             let mut q = Q::new("");
-            by.push_behind(&mut q, &Position { run: 0, value, id: Uuid::nil() }, direction);
+            sort_key.push_behind(&mut q, &Position { run: 0, value, id: Uuid::nil() }, direction);
             q.text_for(false)
         };
-        let by = SortKey { column: Some(("s.name_key", SortType::Text)), id: "s.id" };
+        let sort_key = SortKey { column: Some(("s.name_key", SortType::Text)), id: "s.id" };
         let value = Sorted::Text(String::new());
-        assert_eq!(text(by, value.clone(), SortDirection::Asc), " AND (s.name_key, s.id) > (?, ?)");
-        assert_eq!(text(by, value, SortDirection::Desc), " AND (s.name_key, s.id) < (?, ?)");
+        assert_eq!(text(sort_key, value.clone(), SortDirection::Asc), " AND (s.name_key, s.id) > (?, ?)");
+        assert_eq!(text(sort_key, value, SortDirection::Desc), " AND (s.name_key, s.id) < (?, ?)");
         let by_id = SortKey { column: None, id: "s.id" };
         assert_eq!(text(by_id, Sorted::ById, SortDirection::Desc), " AND s.id < ?");
     }

@@ -51,7 +51,7 @@ async fn a_process_follows_its_own_moves_of_a_database_that_has_moved_before() {
 
 /// A caller may disconnect while the commit is in progress; committed changes take effect all the same.
 #[tokio::test]
-async fn an_epoch_moves_with_its_commit_though_nobody_waits_for_it() {
+async fn an_epoch_moves_with_its_commit_even_if_no_caller_waits() {
     let (_dir, db) = open().await;
     let mut tx = db.begin().await.unwrap();
     tx.bump_auth_epoch(AffectedSystems::All).await.unwrap();
@@ -84,7 +84,7 @@ fn migrations_are_twins() {
 #[tokio::test]
 async fn a_full_disk_ends_one_transaction_and_no_other() {
     let (_dir, db) = open().await;
-    let run = async |statements: &[&str]| {
+    let commit = async |statements: &[&str]| {
         let mut tx = db.begin().await?;
         for statement in statements {
             Q::new(statement).run(&mut tx).await?;
@@ -92,7 +92,7 @@ async fn a_full_disk_ends_one_transaction_and_no_other() {
         tx.commit().await
     };
     // No further page from here on, until the connection is opened anew.
-    run(&["CREATE TABLE filled (b BLOB)", "PRAGMA max_page_count = 1"]).await.unwrap();
+    commit(&["CREATE TABLE filled (b BLOB)", "PRAGMA max_page_count = 1"]).await.unwrap();
     let big = "INSERT INTO filled VALUES (zeroblob(1000000))";
     let mut tx = db.begin().await.unwrap();
     Q::new("INSERT INTO filled VALUES (x'01')").run(&mut tx).await.unwrap();
@@ -104,9 +104,9 @@ async fn a_full_disk_ends_one_transaction_and_no_other() {
     assert_eq!(db.connections().write_faults, 1);
     assert!(db.write_fault_within(Duration::from_secs(60)).is_some_and(|why| why.contains("full")));
 
-    run(&[big]).await.unwrap();
-    let kept = Q::new("SELECT COUNT(*) FROM filled").count(&db).await.unwrap();
-    assert_eq!(kept, 1, "only what was committed");
+    commit(&[big]).await.unwrap();
+    let rows = Q::new("SELECT COUNT(*) FROM filled").count(&db).await.unwrap();
+    assert_eq!(rows, 1, "only what was committed");
 }
 
 /// A connection that could only read would refuse every change until a restart.
@@ -121,12 +121,12 @@ async fn a_connection_that_can_only_read_is_opened_anew() {
 }
 
 #[tokio::test]
-async fn a_migration_that_was_not_completed_is_told_with_the_way_out() {
+async fn an_incomplete_migration_is_reported_with_its_remedy() {
     let (_dir, db) = open().await;
     let mut tx = db.begin().await.unwrap();
     let begun = "UPDATE _sqlx_migrations SET success = FALSE WHERE version = (SELECT MAX(version) FROM _sqlx_migrations)";
     assert_eq!(Q::new(begun).run(&mut tx).await.unwrap(), 1);
     tx.commit().await.unwrap();
-    let told = db.migrate().await.unwrap_err().to_string();
-    assert!(told.contains("was begun and not completed: restore the backup from before it"), "{told}");
+    let error = db.migrate().await.unwrap_err().to_string();
+    assert!(error.contains("was begun and not completed: restore the backup from before it"), "{error}");
 }

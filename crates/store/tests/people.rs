@@ -63,8 +63,9 @@ fn organization(id: OrgId, org_type: OrgType, name: &str, vat: &str) -> NewOrgan
 
 /// The proof that the service itself may create below this organization.
 async fn below(tx: &mut Tx, parent: OrgId) -> Granted<OrgId> {
-    let place = organizations::node(&mut *tx, parent).await.unwrap();
-    decide(&Caller::Worker, Action::Create, &UserHome { given: parent.to_string(), place }).granted().unwrap()
+    let node = organizations::node(&mut *tx, parent).await.unwrap();
+    let home = UserHome { requested_id: parent.to_string(), node };
+    decide(&Caller::Worker, Action::Create, &home).granted().unwrap()
 }
 
 async fn add(db: &Db, parent: OrgId, new: NewOrganization) -> Result<bool, StoreError> {
@@ -112,10 +113,10 @@ fn user(n: u128, username: &str) -> NewUser {
     }
 }
 
-async fn add_user(db: &Db, home: OrgId, new: NewUser) -> Result<Inserted, StoreError> {
+async fn add_user(db: &Db, organization: OrgId, new: NewUser) -> Result<Inserted, StoreError> {
     let mut tx = db.begin().await?;
-    let home = below(&mut tx, home).await;
-    let done = users::insert(&mut tx, &home, &new).await?;
+    let organization = below(&mut tx, organization).await;
+    let done = users::insert(&mut tx, &organization, &new).await?;
     tx.commit().await?;
     Ok(done)
 }
@@ -141,8 +142,8 @@ async fn places_follow_the_tree() {
         (C_OF_D, D, D),
         (R_OF_OWNER, OWNER, R_OF_OWNER),
     ] {
-        let place = organizations::node(&db, id).await.unwrap().unwrap();
-        assert_eq!(place.path, Path { id, p2, p3 });
+        let node = organizations::node(&db, id).await.unwrap().unwrap();
+        assert_eq!(node.path, Path { id, p2, p3 });
     }
     assert_eq!(organizations::owner(&db).await.unwrap(), Some(OWNER));
     let delta = Scope::Subtree { root: D, org_type: OrgType::Distributor };
@@ -296,8 +297,8 @@ async fn a_moved_user_takes_his_place_and_his_count_along() {
         consent: Default::default(),
     };
     let granted = decide(&Caller::Worker, Action::Update, &target).granted().unwrap();
-    let home = below(&mut tx, R_OF_OWNER).await;
-    assert_eq!(users::relocate(&mut tx, &granted, C, &home).await.unwrap(), Inserted::Done);
+    let organization = below(&mut tx, R_OF_OWNER).await;
+    assert_eq!(users::relocate(&mut tx, &granted, C, &organization).await.unwrap(), Inserted::Done);
     tx.commit().await.unwrap();
     let placed = users::get(&db, granted.id()).await.unwrap().unwrap();
     assert_eq!(placed.path, Path { id: R_OF_OWNER, p2: OWNER, p3: R_OF_OWNER });
@@ -312,10 +313,10 @@ async fn user_lists_filter_and_walk_without_loss() {
     let (_dir, db) = open().await;
     tree(&db).await;
     for n in 0..7u128 {
-        let home = if n % 2 == 0 { C } else { D };
+        let organization = if n % 2 == 0 { C } else { D };
         let role = if n < 3 { "reader" } else { "admin" };
         let new = NewUser { role_ids: vec![role.to_owned()], ..user(200 + n, &format!("u{n}")) };
-        add_user(&db, home, new).await.unwrap();
+        add_user(&db, organization, new).await.unwrap();
     }
     let default = users::Order::default();
     let mut seen = HashSet::new();
@@ -349,8 +350,8 @@ async fn a_put_replaces_and_the_audit_remembers() {
     let (_dir, db) = open().await;
     tree(&db).await;
     let mut tx = db.begin().await.unwrap();
-    let place: OrgNode = organizations::node(&mut tx, C).await.unwrap().unwrap();
-    let target = OrgTarget { family: OrgType::Customer, place };
+    let node: OrgNode = organizations::node(&mut tx, C).await.unwrap().unwrap();
+    let target = OrgTarget { family: OrgType::Customer, node };
     let granted = decide(&Caller::Worker, Action::Update, &target).granted().unwrap();
     let before = organizations::lock(&mut tx, C).await.unwrap().unwrap();
     let mut fields = Fields::new();

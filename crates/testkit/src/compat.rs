@@ -28,7 +28,7 @@ pub fn breaking_changes(old: &Value, new: &Value) -> Vec<String> {
         for method in METHODS.into_iter().filter(|method| !item[*method].is_null()) {
             let what = format!("{} {path}", method.to_uppercase());
             match &new["paths"][path][method] {
-                Value::Null => check.tell(&what, "is gone"),
+                Value::Null => check.report(&what, "is gone"),
                 operation => check.operation(&what, &item[method], operation),
             }
         }
@@ -71,23 +71,23 @@ fn resolve<'a>(document: &'a Value, mut schema: &'a Value) -> &'a Value {
 }
 
 impl<'a> Check<'a> {
-    fn tell(&mut self, what: &str, how: &str) {
+    fn report(&mut self, what: &str, how: &str) {
         self.found.push(format!("{what} {how}"));
     }
 
     fn operation(&mut self, what: &str, old: &'a Value, new: &'a Value) {
         if old["operationId"] != new["operationId"] {
-            self.tell(what, "has another operationId");
+            self.report(what, "has another operationId");
         }
         let more: Vec<&str> =
             texts(&new["x-permissions"]).difference(&texts(&old["x-permissions"])).copied().collect();
         if !more.is_empty() {
-            self.tell(what, &format!("needs {} now", more.join(", ")));
+            self.report(what, &format!("needs {} now", more.join(", ")));
         }
-        let ways = |operation: &'a Value| operation["security"].as_array().cloned().unwrap_or_default();
-        let (before, now) = (ways(old), ways(new));
-        if before.iter().any(|way| !now.contains(way)) || (before.is_empty() && !now.is_empty()) {
-            self.tell(what, "no longer takes a credential that it took");
+        let security = |operation: &'a Value| operation["security"].as_array().cloned().unwrap_or_default();
+        let (before, now) = (security(old), security(new));
+        if before.iter().any(|one| !now.contains(one)) || (before.is_empty() && !now.is_empty()) {
+            self.report(what, "no longer takes a credential that it took");
         }
         self.parameters(what, old, new);
         self.body(what, &old["requestBody"], &new["requestBody"]);
@@ -95,7 +95,7 @@ impl<'a> Check<'a> {
             let what = format!("{what} answer {status}");
             match &new["responses"][status] {
                 // Errors are recognized by their envelope; the set of possible errors is not promised.
-                Value::Null if status.starts_with('2') => self.tell(&what, "is gone"),
+                Value::Null if status.starts_with('2') => self.report(&what, "is gone"),
                 now => self.content(&what, &answer["content"], &now["content"], Direction::Answer),
             }
         }
@@ -107,10 +107,10 @@ impl<'a> Check<'a> {
         for before in all(old) {
             let what = format!("{what} parameter {}", before["name"].as_str().unwrap_or_default());
             match all(new).iter().find(|now| is_same(before, now)) {
-                None => self.tell(&what, "is gone"),
+                None => self.report(&what, "is gone"),
                 Some(now) => {
                     if now["required"] == true && before["required"] != true {
-                        self.tell(&what, "is required now");
+                        self.report(&what, "is required now");
                     }
                     self.schema(&what, &before["schema"], &now["schema"], Direction::Parameter);
                 }
@@ -119,7 +119,7 @@ impl<'a> Check<'a> {
         for now in all(new).iter().filter(|now| now["required"] == true) {
             if !all(old).iter().any(|before| is_same(before, now)) {
                 let what = format!("{what} parameter {}", now["name"].as_str().unwrap_or_default());
-                self.tell(&what, "is new and required");
+                self.report(&what, "is new and required");
             }
         }
     }
@@ -127,7 +127,7 @@ impl<'a> Check<'a> {
     fn body(&mut self, what: &str, old: &'a Value, new: &'a Value) {
         let what = format!("{what} body");
         if new["required"] == true && old["required"] != true {
-            self.tell(&what, "is required now");
+            self.report(&what, "is required now");
         }
         if !old.is_null() {
             self.content(&what, &old["content"], &new["content"], Direction::Request);
@@ -138,7 +138,7 @@ impl<'a> Check<'a> {
         for (media_type, before) in object(old) {
             match new.get(media_type) {
                 None if new.is_null() && direction == Direction::Answer => {}
-                None => self.tell(what, &format!("has no {media_type} any more")),
+                None => self.report(what, &format!("has no {media_type} any more")),
                 Some(now) => self.schema(what, &before["schema"], &now["schema"], direction),
             }
         }
@@ -156,7 +156,7 @@ impl<'a> Check<'a> {
             return;
         }
         if new.is_null() {
-            return self.tell(what, "is described no more");
+            return self.report(what, "is described no more");
         }
         self.alternatives(what, old, new, direction);
         self.narrowness(what, old, new, direction);
@@ -191,7 +191,7 @@ impl<'a> Check<'a> {
                 Direction::Answer => now.iter().all(|b| before.iter().any(|a| is_covered(a, b))),
             };
             if !is_whole || before.is_empty() != now.is_empty() {
-                self.tell(what, "has other alternatives");
+                self.report(what, "has other alternatives");
             }
         }
     }
@@ -215,7 +215,7 @@ impl<'a> Check<'a> {
         };
         let has_parts = ["oneOf", "anyOf", "allOf"].iter().any(|key| !given[*key].is_null());
         if !fits && !has_parts {
-            self.tell(what, &format!("{word} fewer types"));
+            self.report(what, &format!("{word} fewer types"));
         }
         for key in ["enum", "const"] {
             let list = |schema: &Value| match &schema[key] {
@@ -229,7 +229,7 @@ impl<'a> Check<'a> {
                 (Some(given), Some(taken)) => given.iter().all(|value| taken.contains(value)),
             };
             if !fits {
-                self.tell(what, &format!("{word} fewer values"));
+                self.report(what, &format!("{word} fewer values"));
             }
         }
         let exceeds = |keys: [&'static str; 4], beyond: fn(f64, f64) -> bool| {
@@ -241,7 +241,7 @@ impl<'a> Check<'a> {
         };
         let bounds = [exceeds(UPPER, |a, b| a > b), exceeds(LOWER, |a, b| a < b)];
         for key in bounds.into_iter().flatten() {
-            self.tell(what, &format!("has a narrower {key}"));
+            self.report(what, &format!("has a narrower {key}"));
         }
     }
 
@@ -252,7 +252,7 @@ impl<'a> Check<'a> {
         for (name, schema) in &before.schemas {
             let what = format!("{what}.{name}");
             match now.schemas.iter().find(|(other, _)| other == name) {
-                None => self.tell(&what, "is gone"),
+                None => self.report(&what, "is gone"),
                 Some((_, other)) => self.schema(&what, schema, other, direction),
             }
         }
@@ -265,7 +265,7 @@ impl<'a> Check<'a> {
         for name in changed {
             // A removed one has been reported already.
             if now.schemas.iter().any(|(other, _)| *other == name) {
-                self.tell(&format!("{what}.{name}"), how);
+                self.report(&format!("{what}.{name}"), how);
             }
         }
     }

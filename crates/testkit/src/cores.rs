@@ -1,5 +1,5 @@
-//! One core for each test: its threads wake each other all the time, and a thread on another core is woken much later and at a
-//! higher price. The tests together still use every core.
+//! One core for each test: its threads wake each other all the time, and a thread on another core is woken much later
+//! and at a higher price. The tests together still use every core.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -40,7 +40,8 @@ pub(crate) fn unpinned<T>(start: impl FnOnce() -> T) -> T {
     started
 }
 
-/// Threads that this one starts from now on keep to the same cores. Where that is not allowed, tests are a little slower.
+/// Threads that this one starts from now on keep to the same cores. Where that is not allowed, tests are a little
+/// slower.
 fn pin(cores: impl Iterator<Item = usize>) {
     let mut allowed = CpuSet::new();
     cores.for_each(|core| allowed.set(core));

@@ -29,10 +29,10 @@ pub async fn eventually_or(explain: impl Fn() -> String, mut is_so: impl AsyncFn
 ///
 /// # Panics
 /// When there is none within [`PATIENCE`].
-pub async fn found<T>(explain: impl Fn() -> String, mut asked: impl AsyncFnMut() -> Option<T>) -> T {
+pub async fn found<T>(explain: impl Fn() -> String, mut attempt: impl AsyncFnMut() -> Option<T>) -> T {
     let end = Instant::now() + PATIENCE;
     loop {
-        if let Some(answer) = asked().await {
+        if let Some(answer) = attempt().await {
             return answer;
         }
         assert!(Instant::now() < end, "not within {PATIENCE:?}: {}", explain());
@@ -46,13 +46,13 @@ mod tests {
 
     #[tokio::test]
     async fn the_answer_is_returned_as_soon_as_there_is_one() {
-        let mut looks = 0;
+        let mut attempts = 0;
         let answer = found(String::new, async || {
-            looks += 1;
-            (looks == 3).then_some("here")
+            attempts += 1;
+            (attempts == 3).then_some("here")
         });
         assert_eq!(answer.await, "here");
-        assert_eq!(looks, 3);
+        assert_eq!(attempts, 3);
         eventually("nothing to wait for", async || true).await;
     }
 }

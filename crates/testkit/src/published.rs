@@ -151,8 +151,9 @@ pub fn differences(method: &Method, path: &str, reply: &Reply) -> Vec<String> {
 /// Rows in another order than `x-order` states, in the answer to a request without an order of its own.
 fn misplaced(operation: &Value, path: &str, body: &Value) -> Vec<String> {
     let query = path.split_once('?').map_or("", |(_, query)| query);
-    let asked: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-    let one = |key: &str| asked.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+    let parameters: Vec<(String, String)> =
+        url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    let one = |key: &str| parameters.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
     let is_usual =
         one("sort_by") == Some("") || (one("sort_by").is_none() && one("sort_direction").is_none());
     if !is_usual || one("after").is_some() {
@@ -170,8 +171,8 @@ fn misplaced(operation: &Value, path: &str, body: &Value) -> Vec<String> {
         let unknown = keys.iter().filter(|key| !rows.is_empty() && !rows.iter().any(|row| is_in(key, row)));
         wrong.extend(unknown.map(|key| format!("no row has {key}, by which they go")));
         for pair in rows.windows(2) {
-            let by = keys.iter().map(|key| compared(key, &pair[0], &pair[1]));
-            if by.into_iter().find(|by| by.is_ne()) == Some(Ordering::Greater) {
+            let orderings = keys.iter().map(|key| compared(key, &pair[0], &pair[1]));
+            if orderings.into_iter().find(|orderings| orderings.is_ne()) == Some(Ordering::Greater) {
                 wrong.push(format!("by {keys:?} this stands wrongly: {} {}", pair[0], pair[1]));
             }
         }
@@ -182,9 +183,9 @@ fn misplaced(operation: &Value, path: &str, body: &Value) -> Vec<String> {
 /// By one field; a minus before its name reverses the order.
 fn compared(key: &str, one: &Value, other: &Value) -> Ordering {
     let name = key.trim_start_matches('-');
-    let of = |row: &Value| name.split('.').fold(row.clone(), |value, part| value[part].clone());
-    let (one, other) = (of(one), of(other));
-    let by = match (&one, &other) {
+    let field = |row: &Value| name.split('.').fold(row.clone(), |value, part| value[part].clone());
+    let (one, other) = (field(one), field(other));
+    let ordering = match (&one, &other) {
         (Value::String(one), Value::String(other)) => {
             match (one.parse::<jiff::Timestamp>(), other.parse::<jiff::Timestamp>()) {
                 (Ok(one), Ok(other)) => one.cmp(&other),
@@ -198,7 +199,7 @@ fn compared(key: &str, one: &Value, other: &Value) -> Ordering {
         }
         _ => one.as_f64().partial_cmp(&other.as_f64()).unwrap_or(Ordering::Equal),
     };
-    if key.starts_with('-') { by.reverse() } else { by }
+    if key.starts_with('-') { ordering.reverse() } else { ordering }
 }
 
 /// The statuses that a retry can resolve (spec: clients#checklist row 14).
@@ -259,10 +260,11 @@ mod tests {
         let answer = |data: Value| json!({"code": 200, "message": "m", "data": data});
         let page = json!({"page": 1, "page_size": 1, "total_count": 0, "total_pages": 0, "has_next": false, "has_prev": false});
         for base in ["", "/api", "/portal/of/mine"] {
-            let of = |data: Value| wrong(Method::GET, &format!("{base}/systems?page=1"), 200, &answer(data));
-            assert_eq!(of(json!({"systems": [], "pagination": page})).len(), 0, "{base}");
-            assert_eq!(of(json!({"pagination": page})), [".data: systems is missing"]);
-            let null = of(json!({"systems": null, "pagination": page}));
+            let path = format!("{base}/systems?page=1");
+            let check = |data: Value| wrong(Method::GET, &path, 200, &answer(data));
+            assert_eq!(check(json!({"systems": [], "pagination": page})).len(), 0, "{base}");
+            assert_eq!(check(json!({"pagination": page})), [".data: systems is missing"]);
+            let null = check(json!({"systems": null, "pagination": page}));
             assert_eq!(null, [".data.systems: null is no \"array\""]);
             let router = format!("{base}/services/x/y/api/v2/alerts");
             assert_eq!(wrong(Method::GET, &router, 200, &json!([])).len(), 0);
@@ -277,18 +279,18 @@ mod tests {
     #[test]
     fn rows_that_stand_wrongly_are_found_unless_somebody_asked_for_it() {
         let row = |at: &str, id: &str| json!({"created_at": at, "id": id});
-        let of = |query: &str, rows: Value| {
+        let problems = |query: &str, rows: Value| {
             let published = PUBLISHED.operation(&Method::GET, "/api/users").unwrap();
             misplaced(published, &format!("/api/users{query}"), &json!({"data": {"users": rows}})).len()
         };
         let (old, new) = ("2026-03-04T10:00:00Z", "2026-03-04T10:00:00.5Z");
-        assert_eq!(of("", json!([row(new, "a"), row(old, "c"), row(old, "b")])), 0);
+        assert_eq!(problems("", json!([row(new, "a"), row(old, "c"), row(old, "b")])), 0);
         for wrong in [json!([row(old, "a"), row(new, "b")]), json!([row(old, "b"), row(old, "c")])] {
             for query in ["", "?page=1", "?sort_by=&sort_direction=asc"] {
-                assert_eq!(of(query, wrong.clone()), 1, "{query} {wrong}");
+                assert_eq!(problems(query, wrong.clone()), 1, "{query} {wrong}");
             }
             for query in ["?sort_by=name", "?sort_direction=asc"] {
-                assert_eq!(of(query, wrong.clone()), 0, "{query}");
+                assert_eq!(problems(query, wrong.clone()), 0, "{query}");
             }
         }
         let name = |one: &str, other: &str| compared("name", &json!({"name": one}), &json!({"name": other}));

@@ -165,8 +165,8 @@ impl Test {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let email = format!("user{number}@example.org");
         let manager = self.manager(org).await;
-        let place = organizations::node(&self.app.platform.db, org).await.expect("a read");
-        let home = UserHome { given: org.to_string(), place };
+        let node = organizations::node(&self.app.platform.db, org).await.expect("a read");
+        let home = UserHome { requested_id: org.to_string(), node };
         let granted = decide(&manager, Action::Create, &home).granted().expect("a home");
         let new = users::NewUser {
             id: self.app.platform.fresh(),
@@ -228,12 +228,12 @@ impl Test {
     /// Saves an organization's alert layer.
     pub async fn alert_layer(&self, org: OrgId, layer: Value) {
         let layer = serde_json::from_value(layer).expect("a layer");
-        let by = config::Saving { user: None, name: "Seed".to_owned(), at: self.app.platform.now() };
+        let saving = config::Saving { user: None, name: "Seed".to_owned(), at: self.app.platform.now() };
         let mut tx = self.app.platform.db.begin().await.expect("a transaction");
-        let place = organizations::node(&mut tx, org).await.expect("a read");
-        let target = alert_configuration(&Caller::Worker, Permission::ManageAlerts, place.as_ref());
+        let node = organizations::node(&mut tx, org).await.expect("a read");
+        let target = alert_configuration(&Caller::Worker, Permission::ManageAlerts, node.as_ref());
         let target = target.expect("the organization");
-        config::store(&self.app.alerts, &mut tx, &target, &layer, &by).await.expect("a write");
+        config::store(&self.app.alerts, &mut tx, &target, &layer, &saving).await.expect("a write");
         tx.commit().await.expect("a commit");
     }
 

@@ -48,11 +48,11 @@ impl Test {
         Test::with_catalogue(engine, settings, Catalogue::built_in().clone()).await
     }
 
-    /// The same with other roles.
+    /// A fresh service with these settings and other roles.
     pub async fn with_catalogue(engine: Engine, mut settings: Settings, catalogue: Catalogue) -> Test {
         let assets = tempfile::tempdir().expect("a directory");
-        if matches!(settings.assets.place, ObjectLocation::Nowhere) {
-            settings.assets.place = ObjectLocation::Files(assets.path().join("assets"));
+        if matches!(settings.assets.location, ObjectLocation::Nowhere) {
+            settings.assets.location = ObjectLocation::Files(assets.path().join("assets"));
         }
         let (db, kept, database_url) = engine::database(engine).await;
         let clock = Arc::new(ManualClock::new());
@@ -98,8 +98,8 @@ impl Test {
         }
     }
 
-    /// A transaction on a connection of its own, for a test that lets others wait for it. The pool has two connections: one
-    /// for such a transaction, and one for a worker that waits for it, would leave none for the request under test.
+    /// A transaction on a connection of its own, for a test that lets others wait for it. The pool has two connections:
+    /// one for such a transaction, and one for a worker that waits for it, would leave none for the request under test.
     pub async fn begin_apart(&self) -> Tx {
         engine::open(&self.database_url).await.begin().await.expect("a transaction")
     }

@@ -17,11 +17,11 @@ fn values<T>(params: &Params, key: &str, meaning: impl Fn(&str) -> Option<T>) ->
 /// Which differences the query asks for.
 pub fn filter(params: &Params) -> DiffFilter {
     DiffFilter {
-        severities: values(params, "severity", |word| Severity::of_word(word).map(|known| known as i64)),
+        severities: values(params, "severity", |word| Severity::of_word(word).map(|code| code as i64)),
         categories: values(params, "category", |word| {
-            inventory::Category::of_word(word).map(|known| known.word().to_owned())
+            inventory::Category::of_word(word).map(|code| code.word().to_owned())
         }),
-        kinds: values(params, "diff_type", |word| ChangeKind::of_word(word).map(|known| known as i64)),
+        kinds: values(params, "diff_type", |word| ChangeKind::of_word(word).map(|code| code as i64)),
         records: values(params, "inventory_id", |number| number.parse().ok()),
         range: range(params),
         search: params.text("search").map(str::to_owned),

@@ -22,7 +22,7 @@ impl Params {
         Params(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
     }
 
-    /// The same without empty values: a field of a form that was left empty is no filter.
+    /// The parameters without empty values: a field of a form that was left empty is no filter.
     pub fn filled(mut self) -> Params {
         self.0.retain(|(_, value)| !value.is_empty());
         self

@@ -22,8 +22,8 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 /// A body that is no form, one that is too large or too slow.
 pub async fn form(upload: Upload) -> Result<Vec<Part>> {
     // Bytes of a part beyond its limit are counted and not kept.
-    let kept = |name: &str| Asset::parse(name).map_or(MAX_NAME_BYTES as u64, Asset::max_bytes);
-    upload.parts(FORM_BYTES, BODY, kept).await.map_err(|fault| match fault {
+    let limit_of = |name: &str| Asset::parse(name).map_or(MAX_NAME_BYTES as u64, Asset::max_bytes);
+    upload.parts(FORM_BYTES, BODY, limit_of).await.map_err(|fault| match fault {
         UploadFault::TooLarge(_) => {
             Error::TooLarge { message: "request body too large".into(), data: Value::Null }
         }
@@ -33,7 +33,7 @@ pub async fn form(upload: Upload) -> Result<Vec<Part>> {
 }
 
 /// The version of a file that the client has already.
-pub fn known(headers: &HeaderMap) -> Option<&str> {
+pub fn known_version(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok())
 }
 

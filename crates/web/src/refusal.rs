@@ -4,8 +4,8 @@ use bailiwick_domain::{Error, ObjectKind};
 use http::StatusCode;
 use std::time::Duration;
 
-/// `Retry-After` of a fault or an overload.
-const RETRY_AFTER: Duration = Duration::from_secs(5);
+/// `Retry-After` of a fault or an overload (spec: clients#checklist row 14).
+pub const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// When what was refused may be tried again; none = not by itself.
 pub fn retry_after(error: &Error) -> Option<Duration> {

@@ -1,8 +1,8 @@
 //! Routes to handlers, with one type for all handlers.
 //!
-//! Axum wraps each handler in layers that are generic over its type. At each layer the compiler proves again that the future of the
-//! handler is `Send`. With one type for all handlers it does so once. Make routes with the functions here, not with those of
-//! [`axum::routing`].
+//! Axum wraps each handler in layers that are generic over its type. At each layer the compiler proves again that the
+//! future of the handler is `Send`. With one type for all handlers it does so once. Make routes with the functions
+//! here, not with those of [`axum::routing`].
 
 use axum::{
     extract::Request,

@@ -73,16 +73,16 @@ impl Upload {
         self,
         most: u64,
         total: Duration,
-        kept: impl Fn(&str) -> u64,
+        limit_of: impl Fn(&str) -> u64,
     ) -> Result<Vec<Part>, UploadFault> {
         let announced = http_body::Body::size_hint(&self.body).lower();
         if announced > most {
             return Err(UploadFault::TooLarge(announced));
         }
-        tokio::time::timeout(total, self.read_all(most, kept)).await.unwrap_or(Err(UploadFault::TimedOut))
+        tokio::time::timeout(total, self.read_all(most, limit_of)).await.unwrap_or(Err(UploadFault::TimedOut))
     }
 
-    async fn read_all(self, most: u64, kept: impl Fn(&str) -> u64) -> Result<Vec<Part>, UploadFault> {
+    async fn read_all(self, most: u64, limit_of: impl Fn(&str) -> u64) -> Result<Vec<Part>, UploadFault> {
         let mut form = self.form(most)?;
         let fault = |e: multer::Error| fault(&e, most + 1);
         let mut parts = Vec::new();
@@ -94,7 +94,7 @@ impl Upload {
             // The text of the header, which the use case checks.
             let content_type = part.headers().get(header::CONTENT_TYPE);
             let content_type = content_type.map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned());
-            let (mut size, mut bytes, limit) = (0, BytesMut::new(), kept(&name));
+            let (mut size, mut bytes, limit) = (0, BytesMut::new(), limit_of(&name));
             while let Some(chunk) = part.chunk().await.map_err(fault)? {
                 size += chunk.len() as u64;
                 if size <= limit {
@@ -169,17 +169,17 @@ fn fault(e: &multer::Error, size: u64) -> UploadFault {
 /// The body with a limit on the time between two frames and on all bytes.
 fn counted(body: BodyDataStream, most: u64) -> impl Stream<Item = Result<Bytes, Cut>> {
     stream::unfold(Some((body, 0)), move |state| async move {
-        let (mut body, seen) = state?;
+        let (mut body, received) = state?;
         let frame = match tokio::time::timeout(PROGRESS, body.next()).await {
             Err(_) => Err(Cut::Stalled),
             Ok(None) => return None,
             Ok(Some(Err(_))) => Err(Cut::Broken),
             Ok(Some(Ok(frame))) => Ok(frame),
         };
-        let seen = seen + frame.as_ref().map_or(0, Bytes::len) as u64;
+        let received = received + frame.as_ref().map_or(0, Bytes::len) as u64;
         match frame {
-            Ok(_) if seen > most => Some((Err(Cut::Endless), None)),
-            Ok(frame) => Some((Ok(frame), Some((body, seen)))),
+            Ok(_) if received > most => Some((Err(Cut::Endless), None)),
+            Ok(frame) => Some((Ok(frame), Some((body, received)))),
             Err(cut) => Some((Err(cut), None)),
         }
     })

@@ -1,7 +1,7 @@
 //! The messages that the templates make of alerts.
 
 use super::*;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Labels, Nanos, StoredAlert,
     active_silence::Expressions,
     config::Document,
@@ -17,7 +17,7 @@ use bailiwick_testkit::{
 /// Summer time in Rome in 2026.
 fn rome() -> Zone {
     let jiff = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_second();
-    let offset = |hours: i64, name: &str| bailiwick_alerting::texts::Offset {
+    let offset = |hours: i64, name: &str| bailiwick_alertmanager::texts::Offset {
         seconds: hours * 3600,
         name: name.to_owned(),
     };
@@ -168,7 +168,7 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_embedded_router_says_the_same() {
+fn the_embedded_router_sends_the_same() {
     says_the_same(&elsewhere());
     says_the_same(&Pages::Console("https://fleet.example.org/\"x&y".to_owned()));
 }
@@ -179,8 +179,8 @@ const STEERING: &str = "a\u{1b}[2Jb\u{7}\u{8}c\rd\r\ne\tf\u{7f}g\u{9b}h\u{61c}i\
 #[test]
 fn nothing_that_steers_is_sent() {
     let mut alert = alert("firing", "2026-11-20T22:19:20Z");
-    for of in ["labels", "annotations"] {
-        for value in alert[of].as_object_mut().unwrap().values_mut() {
+    for key in ["labels", "annotations"] {
+        for value in alert[key].as_object_mut().unwrap().values_mut() {
             *value = json!(STEERING);
         }
     }
@@ -282,10 +282,10 @@ fn says_the_same(pages: &Pages) {
 fn common(alerts: &[Value]) -> Vec<Value> {
     let mut alerts = alerts.to_vec();
     let others = alerts.clone();
-    for of in ["labels", "annotations"] {
+    for key in ["labels", "annotations"] {
         let is_common =
-            |name: &String, value: &mut Value| others.iter().all(|other| other[of][name] == *value);
-        alerts[0][of].as_object_mut().unwrap().retain(is_common);
+            |name: &String, value: &mut Value| others.iter().all(|other| other[key][name] == *value);
+        alerts[0][key].as_object_mut().unwrap().retain(is_common);
     }
     alerts
 }
@@ -299,7 +299,7 @@ fn part(name: &str, kind: &str) -> &'static str {
     }
 }
 
-/// Lines of HTML without paragraphs that say nothing.
+/// Lines of HTML without empty paragraphs.
 fn filled(html: &str) -> Vec<String> {
     let says_nothing =
         |line: &str| line.contains("<p ") && (line.contains("<strong></strong>") || line.contains("\"></p>"));
@@ -308,13 +308,14 @@ fn filled(html: &str) -> Vec<String> {
 
 #[test]
 fn times_in_utc() {
-    let mut at = alert("firing", "2026-11-20T22:19:20.5Z");
-    at["annotations"] = json!({});
+    let mut alert_in_utc = alert("firing", "2026-11-20T22:19:20.5Z");
+    alert_in_utc["annotations"] = json!({});
     let text =
         format!("{{{{ with index .Alerts 0 }}}}{{{{ template \"{}\" .StartsAt }}}}{{{{ end }}}}", "ts_utc");
     let upload = Upload::new(TENANT, &configurations()[1], &publishing()).expect("an upload");
     let (scratch, _) = written(&upload);
-    let data = json!({"status": "firing", "alerts": [at], "commonLabels": {}, "commonAnnotations": {}, "groupLabels": {}});
+    let data = json!({"status": "firing", "alerts": [alert_in_utc], "commonLabels": {},
+        "commonAnnotations": {}, "groupLabels": {}});
     let data = scratch.write("data.json", data.to_string()).expect("the data");
     let output = amtool(
         scratch.path(),

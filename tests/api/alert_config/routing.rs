@@ -1,7 +1,7 @@
 //! Accepted by `amtool check-config`, and walked alike by `amtool config routes test` and by our own tree.
 
 use super::*;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Labels, Matcher,
     config::{Document, Tree},
 };
@@ -18,15 +18,15 @@ fn amtool_accepts_every_document() {
             let upload = Upload::new(TENANT, effective, &publishing).expect("an upload");
             let (scratch, file) = written(&upload);
             let judged = amtool(scratch.path(), &["check-config", &file.display().to_string()]);
-            let said = format!(
+            let output = format!(
                 "{}{}",
                 String::from_utf8_lossy(&judged.stdout),
                 String::from_utf8_lossy(&judged.stderr)
             );
-            assert!(judged.status.success(), "{n}: {said}\n{}", upload.alertmanager_config);
+            assert!(judged.status.success(), "{n}: {output}\n{}", upload.alertmanager_config);
             let receivers = Document::from_yaml(&upload.alertmanager_config).unwrap().receivers.len();
-            assert!(said.contains(&format!("{receivers} receivers")), "{said}");
-            assert!(said.contains(&format!("{} templates", upload.template_files.len())), "{said}");
+            assert!(output.contains(&format!("{receivers} receivers")), "{output}");
+            assert!(output.contains(&format!("{} templates", upload.template_files.len())), "{output}");
         }
     }
 }

@@ -1,25 +1,25 @@
 //! The recipients that an alert would have, and the reasons, as an operator asks for them.
 
 use super::*;
-use bailiwick_alerting::Labels;
+use bailiwick_alertmanager::Labels;
 use bailiwick_alerts::config::{self, Explanation};
 use bailiwick_domain::OrgId;
 use bailiwick_identity::{auth::BearerRequest, callers::authenticate_bearer};
 use bailiwick_policy::Caller;
 use bailiwick_testkit::api_test;
 
-fn told(found: &Explanation) -> Vec<String> {
+fn channel_lines(explanation: &Explanation) -> Vec<String> {
     let each = |c: &config::Channel| {
         let who = |n: &config::Notified| n.recipient.clone().unwrap_or_else(|| "hidden".to_owned());
-        let told = c
+        let recipients = c
             .recipients
             .iter()
             .map(|n| format!("{} < {}", who(n), n.source()))
             .collect::<Vec<_>>()
             .join("; ");
-        format!("{} {}: {told}", c.name, c.why)
+        format!("{} {}: {recipients}", c.name, c.why)
     };
-    found.channels.iter().map(each).collect()
+    explanation.channels.iter().map(each).collect()
 }
 
 async fn caller(t: &Test, user: &Persona) -> Caller {
@@ -33,7 +33,7 @@ fn labels(pairs: &[(&str, &str)]) -> Labels {
     pairs.iter().copied().collect()
 }
 
-api_test!(an_operator_is_told_who_is_told_and_why, |t| async move {
+api_test!(an_operator_sees_recipients_and_the_reason_for_each, |t| async move {
     let tree = t.tree().await;
     t.alert_layer(tree.owner, three()).await;
     t.alert_layer(
@@ -47,11 +47,11 @@ api_test!(an_operator_is_told_who_is_told_and_why, |t| async move {
     let explain = async |pairs: &[(&str, &str)]| {
         config::explain(&t.app.alerts, tree.customer, labels(pairs)).await.unwrap()
     };
-    let found = explain(&[("severity", "critical"), ("alertname", "A")]).await;
-    assert_eq!(found.organization, ("Alfa Customer".to_owned(), "customer"));
-    assert_eq!(found.receiver, Some(format!("{}-severity-critical-receiver", tree.customer)));
+    let explanation = explain(&[("severity", "critical"), ("alertname", "A")]).await;
+    assert_eq!(explanation.organization, ("Alfa Customer".to_owned(), "customer"));
+    assert_eq!(explanation.receiver, Some(format!("{}-severity-critical-receiver", tree.customer)));
     assert_eq!(
-        told(&found),
+        channel_lines(&explanation),
         [
             "email on by Owner: noc@example.org (it) < Owner, Alfa Customer",
             "webhook on by Alfa Customer: hook https://8.8.8.8/[REDACTED] < Owner",
@@ -61,10 +61,10 @@ api_test!(an_operator_is_told_who_is_told_and_why, |t| async move {
             "pagerduty off: no organization has switched it on: ",
         ]
     );
-    let found = explain(&[("system_key", "SYS-1"), ("severity", "nonsense")]).await;
-    assert_eq!(found.severity.as_str(), "info");
+    let explanation = explain(&[("system_key", "SYS-1"), ("severity", "nonsense")]).await;
+    assert_eq!(explanation.severity.as_str(), "info");
     assert_eq!(
-        told(&found)[..3],
+        channel_lines(&explanation)[..3],
         [
             "email on by Owner: one@example.org (en) < the override for the system",
             "webhook on by Alfa Customer: hook https://8.8.8.8/[REDACTED] < Owner",
@@ -72,8 +72,8 @@ api_test!(an_operator_is_told_who_is_told_and_why, |t| async move {
         ]
     );
     t.suspend_organization(tree.customer).await;
-    let found = explain(&[]).await;
-    assert_eq!(told(&found)[1], "webhook off: no organization has switched it on: ");
+    let explanation = explain(&[]).await;
+    assert_eq!(channel_lines(&explanation)[1], "webhook off: no organization has switched it on: ");
     let foreign = explain(&[("organization_id", "another")]).await;
     assert_eq!((foreign.receiver, foreign.route.as_str()), (None, "{}"));
     assert!(config::explain(&t.app.alerts, t.app.platform.fresh(), labels(&[])).await.is_err());
@@ -90,15 +90,15 @@ api_test!(a_reader_sees_the_recipients_of_their_own_branch, |t| async move {
         let user = t.user(org, &["super"]).await;
         let reader = caller(&t, &user).await;
         let labels = labels(&[("severity", severity)]);
-        let found = config::explain_to(&t.app.alerts, &reader, Some(&customer), labels).await.unwrap();
-        told(&found).remove(0)
+        let explanation = config::explain_to(&t.app.alerts, &reader, Some(&customer), labels).await.unwrap();
+        channel_lines(&explanation).remove(0)
     };
     let shown = |first: &str| {
         format!("email on by Owner, Alfa Customer: {first}; own@example.org (en) < Alfa Customer")
     };
     let whole = shown("noc@example.org (it) < Owner, Alfa Customer");
     assert_eq!(explain(tree.owner, "critical").await, whole);
-    // Of critical alerts the owner's layer tells them.
+    // The owner's layer notifies them of critical alerts.
     assert_eq!(explain(tree.customer, "critical").await, shown("hidden < Owner"));
     assert_eq!(explain(tree.reseller, "critical").await, shown("hidden < Owner"));
     // Of the others their own layer does, in its language.

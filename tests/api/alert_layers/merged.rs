@@ -1,6 +1,6 @@
-//! The configuration in force for a tenant, and the version that says when it may have changed.
+//! The configuration in force for a tenant, and the version that changes with it.
 
-use bailiwick_alerting::config::Layer;
+use bailiwick_alertmanager::config::Layer;
 use bailiwick_alerts::config;
 use bailiwick_domain::{OrgId, OrgType};
 use bailiwick_store::sql::Q;
@@ -17,7 +17,7 @@ fn layer(name: &str) -> Value {
 }
 
 /// The names of the recipients of a tenant's alerts.
-async fn told(t: &Test, tenant: OrgId) -> String {
+async fn recipients(t: &Test, tenant: OrgId) -> String {
     let effective = config::effective(&t.app.alerts, &t.app.platform.db, &[tenant]).await.expect("a read");
     names(effective.get(&tenant).expect("the tenant"))
 }
@@ -54,7 +54,7 @@ api_test!(layers_are_merged_from_the_owner_down_and_kept_sealed, |t| async move 
         (direct, "owner direct"),
     ];
     for (tenant, names) in expected {
-        assert_eq!(told(&t, tenant).await, names);
+        assert_eq!(recipients(&t, tenant).await, names);
     }
     let all: Vec<OrgId> = expected.iter().map(|(id, _)| *id).chain([t.app.platform.fresh()]).collect();
     let together = config::effective(&t.app.alerts, &t.app.platform.db, &all).await.unwrap();
@@ -74,7 +74,7 @@ api_test!(layers_are_merged_from_the_owner_down_and_kept_sealed, |t| async move 
     assert!(stored.iter().all(|(text,)| !text.contains("https://")), "webhooks are sealed");
 });
 
-api_test!(who_is_suspended_deleted_or_moved_tells_others_and_the_version_says_so, |t| async move {
+api_test!(suspension_deletion_and_moves_change_recipients_and_the_version, |t| async move {
     let tree = t.tree().await;
     for (org, name) in [
         (tree.owner, "owner"),
@@ -100,7 +100,7 @@ api_test!(who_is_suspended_deleted_or_moved_tells_others_and_the_version_says_so
         ("PATCH", format!("/api/customers/{}/reactivate", tree.customer), all),
     ] {
         act(method, path.clone()).await;
-        assert_eq!(told(&t, tree.customer).await, names, "{method} {path}");
+        assert_eq!(recipients(&t, tree.customer).await, names, "{method} {path}");
         let moved = config::version(&t.app.alerts).await.unwrap();
         assert!(moved > version, "{method} {path}");
         version = moved;
@@ -110,14 +110,14 @@ api_test!(who_is_suspended_deleted_or_moved_tells_others_and_the_version_says_so
         .send()
         .await
         .expect(200);
-    assert_eq!(told(&t, tree.customer).await, "owner reseller customer");
+    assert_eq!(recipients(&t, tree.customer).await, "owner reseller customer");
     assert!(config::version(&t.app.alerts).await.unwrap() > version);
 
     version = config::version(&t.app.alerts).await.unwrap();
     t.organization(tree.owner, OrgType::Customer, "Another").await;
     t.user(tree.customer, &["admin"]).await;
-    assert_eq!(config::version(&t.app.alerts).await.unwrap(), version, "nobody else is told of anything");
+    assert_eq!(config::version(&t.app.alerts).await.unwrap(), version, "the recipients have not changed");
     t.alert_layer(tree.customer, layer("new")).await;
-    assert_eq!(told(&t, tree.customer).await, "owner reseller new");
+    assert_eq!(recipients(&t, tree.customer).await, "owner reseller new");
     assert!(config::version(&t.app.alerts).await.unwrap() > version);
 });

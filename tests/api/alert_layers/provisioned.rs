@@ -155,7 +155,7 @@ api_test!(a_tenant_has_its_configuration_from_its_first_alert_to_its_destruction
     );
 });
 
-api_test!(who_is_not_reached_is_named_and_pushed_later, |t| async move {
+api_test!(unreachable_tenants_are_named_and_pushed_later, |t| async move {
     let router = Configurations::start().await.unwrap();
     let t = with_router(&t, router.url()).await;
     let (tree, owner) = (t.tree().await, t.owner().await);
@@ -242,7 +242,7 @@ api_test!(what_the_router_has_lost_without_a_sign_is_noticed, |t| async move {
         .unwrap();
 });
 
-api_test!(a_router_without_configuration_interface_is_said_to_be_one, |t| async move {
+api_test!(a_router_without_configuration_interface_is_reported, |t| async move {
     let mut settings = (*t.app.settings).clone();
     settings.alerting.router = Router::Remote(RemoteRouter {
         url: "http://127.0.0.1:9".to_owned(),
@@ -291,23 +291,23 @@ api_test!(alerts_and_silences_of_a_destroyed_tenant_end_before_its_configuration
         router.requests().into_iter().filter(|r| r.value("x-scope-orgid") == Some(tenant.as_str())).collect()
     };
     let is_forgotten = |r: &Recorded| r.method == "DELETE" && r.path == "/api/v1/alerts";
-    let told = async || {
-        let is_told = of_it().iter().any(is_forgotten);
-        if !is_told {
+    let deletion_arrived = async || {
+        let has_arrived = of_it().iter().any(is_forgotten);
+        if !has_arrived {
             push(&t).await;
         }
-        is_told
+        has_arrived
     };
-    patience::eventually_or(|| format!("{:?}", of_it()), told).await;
+    patience::eventually_or(|| format!("{:?}", of_it()), deletion_arrived).await;
     let changes: Vec<Recorded> = of_it()
         .into_iter()
         .filter(|r| r.method != "GET" && (r.method != "POST" || r.path != "/api/v1/alerts"))
         .collect();
-    let told: Vec<(&str, &str)> = changes.iter().map(|r| (r.method.as_str(), r.path.as_str())).collect();
+    let sent: Vec<(&str, &str)> = changes.iter().map(|r| (r.method.as_str(), r.path.as_str())).collect();
     let silence = format!("/alertmanager/api/v2/silence/{ended}");
     let expected =
         [("POST", "/alertmanager/api/v2/alerts"), ("DELETE", silence.as_str()), ("DELETE", "/api/v1/alerts")];
-    assert_eq!(told, expected);
+    assert_eq!(sent, expected);
     assert_eq!(changes[0].json().unwrap()[0]["endsAt"], "2026-03-04T10:00:00Z");
 });
 
@@ -395,25 +395,25 @@ api_test!(an_idle_tenant_is_forgotten_and_made_again, |t| async move {
     };
     t.advance(29 * DAY);
     push_alert(None).await;
-    let known = async |status: &str| -> i64 {
+    let count = async |status: &str| -> i64 {
         let text = "SELECT CAST(COUNT(*) AS BIGINT) FROM alert_history WHERE status = ?";
         let (n,): (i64,) = Q::new(text).bind(status).one(&t.app.platform.db).await.unwrap();
         n
     };
-    eventually("the history has the alert", async || known("firing").await == 1).await;
+    eventually("the history has the alert", async || count("firing").await == 1).await;
     t.advance(Duration::from_secs(60));
     push_alert(Some(t.app.platform.now().rfc3339(0))).await;
-    eventually("the history has its end", async || known("firing").await == 0).await;
+    eventually("the history has its end", async || count("firing").await == 0).await;
     t.advance(2 * DAY);
-    let found = async |apply| config::prune(&t.app.alerts, 30 * DAY, apply).await.unwrap().unwrap();
-    let listed = found(false).await;
+    let pruned = async |apply| config::prune(&t.app.alerts, 30 * DAY, apply).await.unwrap().unwrap();
+    let listed = pruned(false).await;
     assert_eq!((listed.idle.len(), listed.kept.len()), (6, 0), "{listed:?}");
     assert!(listed.idle.iter().all(|(id, _)| *id != tree.customer));
     push(&t).await;
     assert_eq!(router.count(), 7, "a dry run");
     // One whose alert comes before the router has forgotten it.
     router.fail_by(|_| Some(Answer::status(500)));
-    assert_eq!(found(true).await.idle.len(), 6);
+    assert_eq!(pruned(true).await.idle.len(), 6);
     let late = t.system(tree.reseller).await;
     let alert = json!([{"labels": {"alertname": "DiskFull", "severity": "critical"}}]);
     t.post(ALERTS).basic(&late.key, &late.secret).json(alert).send().await.expect(200);
@@ -474,19 +474,19 @@ api_test!(a_tenant_in_which_something_is_in_force_is_kept, |t| async move {
             _ => Answer::json(200, &json!([])),
         }
     });
-    let found = config::prune(&t.app.alerts, 30 * DAY, true).await.unwrap().unwrap();
-    let mut kept: Vec<(OrgId, &str)> = found.kept.iter().map(|(id, why)| (*id, why.as_str())).collect();
+    let pruned = config::prune(&t.app.alerts, 30 * DAY, true).await.unwrap().unwrap();
+    let mut kept: Vec<(OrgId, &str)> = pruned.kept.iter().map(|(id, why)| (*id, why.as_str())).collect();
     kept.sort_unstable_by_key(|(id, _)| {
         [tree.customer, tree.other_customer, tree.other_reseller].iter().position(|o| o == id)
     });
-    assert_eq!(kept.len(), 3, "{found:?}");
+    assert_eq!(kept.len(), 3, "{pruned:?}");
     assert_eq!(kept[0], (tree.customer, "a silence is in force"));
     assert_eq!(kept[1], (tree.other_customer, "the router has alerts"));
     assert!(
         kept[2].0 == tree.other_reseller && kept[2].1.starts_with("the router does not tell"),
         "{kept:?}"
     );
-    assert_eq!(found.idle.len(), 4);
+    assert_eq!(pruned.idle.len(), 4);
     let (going,): (i64,) = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM alert_tenants WHERE is_gone = TRUE")
         .one(&t.app.platform.db)
         .await

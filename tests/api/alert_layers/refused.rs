@@ -11,7 +11,7 @@ fn fields(reply: &Reply) -> Vec<String> {
         .collect()
 }
 
-api_test!(wrong_bodies_name_their_fields_and_tell_no_secret, |t| async move {
+api_test!(wrong_bodies_name_their_fields_and_leak_no_secret, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let foreign = t.system(tree.distributor).await;
@@ -111,7 +111,7 @@ api_test!(an_organization_out_of_reach_is_refused_like_none, |t| async move {
     let owner = t.owner().await;
     let deleted = format!("{PATH}?organization_id={}", tree.other_customer);
     t.get(&deleted).bearer(&owner.token).send().await.expect_message(403, TEXT);
-    // Customers mean their own, whatever they say.
+    // For customers it is always their own organization, whatever the parameter.
     let customer = t.user(tree.customer, &["super"]).await;
     let query = format!("?organization_id={}", tree.owner);
     post(&t, &customer, &query, json!({"enabled": {"email": true}})).await.expect(200);

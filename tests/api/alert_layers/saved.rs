@@ -50,10 +50,10 @@ api_test!(what_is_saved_is_read_back_in_both_forms, |t| async move {
 
     // An older client sends the flat form back, a newer one the whole answer: no recipient is lost.
     post(&t, &owner, "", flat.clone()).await.expect(200);
-    let kept = get(&t, &owner, "").await;
-    assert_eq!(kept["config"], flat);
+    let saved = get(&t, &owner, "").await;
+    assert_eq!(saved["config"], flat);
     for key in ["slack_recipients", "teams_recipients", "pagerduty_recipients"] {
-        assert_eq!(kept[key], layer[key], "the flat form does not have {key}");
+        assert_eq!(saved[key], layer[key], "the flat form does not have {key}");
     }
     post(&t, &owner, "", shown.clone()).await.expect(200);
     let again = get(&t, &owner, "").await;
@@ -122,27 +122,32 @@ api_test!(both_spellings_are_one_and_the_audit_has_no_secret, |t| async move {
     .unwrap();
     let actions: Vec<&str> = rows.iter().map(|r| r.0.as_str()).collect();
     assert_eq!(actions, ["alert_config.update", "alert_config.remove"]);
-    let kept = rows[0].2.clone().unwrap();
-    assert!(rows[0].1.is_none() && rows[1].1.as_ref() == Some(&kept) && rows[1].2.is_none());
-    assert!(kept.contains("noc@example.org") && !kept.contains("secret"), "{kept}");
+    let snapshot = rows[0].2.clone().unwrap();
+    assert!(rows[0].1.is_none() && rows[1].1.as_ref() == Some(&snapshot) && rows[1].2.is_none());
+    assert!(snapshot.contains("noc@example.org") && !snapshot.contains("secret"), "{snapshot}");
 });
 
 // Proves spec: acceptance#scenarios 34.
 api_test!(removing_clears_the_own_layer_only, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
-    let of = |organization| format!("?organization_id={organization}");
-    let others = [of(tree.owner), of(tree.distributor), of(tree.customer), of(tree.other_reseller)];
+    let query_of = |organization| format!("?organization_id={organization}");
+    let others = [
+        query_of(tree.owner),
+        query_of(tree.distributor),
+        query_of(tree.customer),
+        query_of(tree.other_reseller),
+    ];
     let mut before = Vec::new();
-    for (n, query) in others.iter().chain([&of(tree.reseller)]).enumerate() {
+    for (n, query) in others.iter().chain([&query_of(tree.reseller)]).enumerate() {
         let body = json!({"email_recipients": [{"address": format!("n{n}@example.org")}]});
         post(&t, &owner, query, body).await.expect(200);
     }
     for query in &others {
         before.push(get(&t, &owner, query).await);
     }
-    t.delete(&format!("{PATH}{}", of(tree.reseller))).bearer(&owner.token).send().await.expect(200);
-    assert_eq!(get(&t, &owner, &of(tree.reseller)).await["config"], Value::Null);
+    t.delete(&format!("{PATH}{}", query_of(tree.reseller))).bearer(&owner.token).send().await.expect(200);
+    assert_eq!(get(&t, &owner, &query_of(tree.reseller)).await["config"], Value::Null);
     for (query, before) in others.iter().zip(before) {
         let after = get(&t, &owner, query).await;
         assert_eq!(
@@ -187,12 +192,12 @@ api_test!(a_recipient_that_is_saved_opens_its_channel, |t| async move {
     let customer = t.user(tree.customer, &["admin"]).await;
     let mails = |toggle: Value| json!({"enabled": {"email": toggle}, "email_recipients": [{"address": "noc@example.org"}]});
     let toggle = async |who: &Persona| get(&t, who, "").await["enabled"]["email"].clone();
-    let off = |by: &str| format!("email is switched off{by}: its recipients are not notified");
+    let off = |cause: &str| format!("email is switched off{cause}: its recipients are not notified");
     let warnings = |saved: &Value| -> Vec<String> {
         let all = saved["warnings"].as_array().unwrap().iter().map(|w| w.as_str().unwrap().to_owned());
         all.filter(|w| w.contains("switched off")).collect()
     };
-    // No opinion, said or not.
+    // No setting: as null, or by leaving the key out.
     let bare = json!({"email_recipients": [{"address": "noc@example.org"}]});
     for body in [mails(json!(null)), bare] {
         let saved = post(&t, &reseller, "", body).await.expect(200).data();
@@ -208,7 +213,7 @@ api_test!(a_recipient_that_is_saved_opens_its_channel, |t| async move {
     post(&t, &owner, "", json!({"enabled": {"email": false}})).await.expect(200);
     let saved = post(&t, &customer, "", mails(json!(null))).await.expect(200).data();
     assert_eq!((toggle(&customer).await, warnings(&saved)), (json!(null), vec![off(" by Owner")]));
-    // Whoever says so explicitly switches it on all the same, for those below too.
+    // An explicit setting switches it on all the same, for those below too.
     let saved = post(&t, &reseller, "", mails(json!(true))).await.expect(200).data();
     assert_eq!((toggle(&reseller).await, warnings(&saved)), (json!(true), vec![]));
     let saved = post(&t, &customer, "", mails(json!(null))).await.expect(200).data();
@@ -221,6 +226,6 @@ api_test!(a_recipient_that_is_saved_opens_its_channel, |t| async move {
     assert_eq!(stored["systems"][0]["enabled"]["email"], json!(true));
     single["enabled"]["email"] = json!(false);
     let saved = post(&t, &customer, "", json!({"systems": [single]})).await.expect(200).data();
-    let of = format!("email is switched off: its recipients of {} are not notified", system.key);
-    assert_eq!(warnings(&saved), vec![of]);
+    let warning = format!("email is switched off: its recipients of {} are not notified", system.key);
+    assert_eq!(warnings(&saved), vec![warning]);
 });

@@ -49,49 +49,53 @@ api_test!(what_is_in_force_is_shown_with_where_it_comes_from, |t| async move {
     let own = json!([{"address": "noc@example.org", "severities": ["info"]}, {"address": "own@example.org"}]);
     t.alert_layer(tree.reseller, mails(own)).await;
     let owner = t.owner().await;
-    let seen = effective(&t, &owner, tree.customer).await;
-    assert_eq!(seen["organization_id"], tree.customer.to_string());
-    let roles: Vec<&str> =
-        seen["chain"].as_array().unwrap().iter().map(|l| l["organization_role"].as_str().unwrap()).collect();
+    let merged = effective(&t, &owner, tree.customer).await;
+    assert_eq!(merged["organization_id"], tree.customer.to_string());
+    let roles: Vec<&str> = merged["chain"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|l| l["organization_role"].as_str().unwrap())
+        .collect();
     assert_eq!(roles, ["owner", "distributor", "reseller", "customer"]);
     let has: Vec<bool> =
-        seen["chain"].as_array().unwrap().iter().map(|l| l["has_layer"].as_bool().unwrap()).collect();
+        merged["chain"].as_array().unwrap().iter().map(|l| l["has_layer"].as_bool().unwrap()).collect();
     assert_eq!(has, [true, false, true, false]);
-    assert_eq!(seen["chain"][0]["updated_by_name"], "Seed");
-    assert_eq!(seen["chain"][1]["layer"], Value::Null);
+    assert_eq!(merged["chain"][0]["updated_by_name"], "Seed");
+    assert_eq!(merged["chain"][1]["layer"], Value::Null);
     assert_eq!(
-        seen["effective"]["email_recipients"],
+        merged["effective"]["email_recipients"],
         json!([
         {"address": "noc@example.org", "severities": ["critical", "info"], "language": "it", "format": "html"},
         {"address": "own@example.org", "severities": [], "language": "en", "format": "html"}])
     );
-    assert_eq!(seen["effective"]["webhook_recipients"][0]["url"], HIDDEN);
-    assert!(seen["yaml"].as_str().unwrap().contains("noc@example.org"));
+    assert_eq!(merged["effective"]["webhook_recipients"][0]["url"], HIDDEN);
+    assert!(merged["yaml"].as_str().unwrap().contains("noc@example.org"));
 
     // From below, those above are hidden whole; whether one's own address is among them does not show.
     let below = t.user(tree.reseller, &["super"]).await;
-    let seen = effective(&t, &below, tree.customer).await;
+    let merged = effective(&t, &below, tree.customer).await;
     assert_eq!(
-        seen["effective"]["email_recipients"],
+        merged["effective"]["email_recipients"],
         json!([
         {"address": "[REDACTED]", "severities": ["critical"], "language": "it", "format": "html"},
         {"address": "noc@example.org", "severities": ["info"], "language": "en", "format": "html"},
         {"address": "own@example.org", "severities": [], "language": "en", "format": "html"}])
     );
-    let above = &seen["chain"][0];
+    let above = &merged["chain"][0];
     assert_eq!(
         (&above["updated_by_name"], &above["layer"]["email_recipients"][0]["address"]),
         (&Value::Null, &json!("[REDACTED]"))
     );
     assert_eq!(above["layer"]["webhook_recipients"][0]["name"], "[REDACTED]");
-    let yaml = seen["yaml"].as_str().unwrap().to_owned();
+    let yaml = merged["yaml"].as_str().unwrap().to_owned();
     assert!(!yaml.contains("8.8.8.8") && yaml.contains("own@example.org"), "{yaml}");
     let listed = get(&t, &below, &format!("?format=yaml&organization_id={}", tree.customer)).await;
     assert_eq!(listed["config"], yaml);
 
     // A layer that does not count is shown, but not in force.
     t.suspend_organization(tree.reseller).await;
-    let seen = effective(&t, &owner, tree.customer).await;
-    assert_eq!(seen["chain"][2]["has_layer"], true);
-    assert_eq!(seen["effective"]["email_recipients"].as_array().unwrap().len(), 1);
+    let merged = effective(&t, &owner, tree.customer).await;
+    assert_eq!(merged["chain"][2]["has_layer"], true);
+    assert_eq!(merged["effective"]["email_recipients"].as_array().unwrap().len(), 1);
 });

@@ -58,10 +58,12 @@ impl Behind {
     /// The answers of a router that works.
     fn works(&self) -> impl Fn(&Recorded) -> Answer + Send + Sync + Clone + 'static {
         let listed = json!([{"labels": {"alertname": "A", "system_key": self.key, "organization_id": self.tenant.to_string()},
-            "fingerprint": self.alert, "startsAt": at(0), "endsAt": at(600), "updatedAt": at(0), "annotations": {},
+            "fingerprint": self.alert, "startsAt": timestamp(0), "endsAt": timestamp(600),
+            "updatedAt": timestamp(0), "annotations": {},
             "receivers": [], "status": {"state": "active", "silencedBy": [], "inhibitedBy": []}}]);
-        let silence = json!({"id": ID, "status": {"state": "active"}, "updatedAt": at(0), "comment": "c", "createdBy": "t",
-            "startsAt": at(0), "endsAt": at(600), "matchers": [
+        let silence = json!({"id": ID, "status": {"state": "active"}, "updatedAt": timestamp(0),
+            "comment": "c", "createdBy": "t",
+            "startsAt": timestamp(0), "endsAt": timestamp(600), "matchers": [
                 {"name": "alertname", "value": "B", "isRegex": false, "isEqual": true},
                 {"name": "system_key", "value": self.key, "isRegex": false, "isEqual": true}]});
         move |request| match (request.method.as_str(), request.path.as_str()) {
@@ -87,7 +89,7 @@ impl Behind {
     }
 
     async fn change(&self) -> Reply {
-        put(&self.p, &self.owner, &self.one(), json!({"end_at": at(3600)})).await
+        put(&self.p, &self.owner, &self.one(), json!({"end_at": timestamp(3600)})).await
     }
 
     async fn end(&self) -> Reply {
@@ -101,7 +103,7 @@ async fn activity(t: &Test) -> Vec<String> {
     rows.into_iter().map(|(action,)| action).collect()
 }
 
-api_test!(what_the_router_has_done_is_recorded_though_nobody_waits_for_it_any_more, |t| async move {
+api_test!(changes_at_the_router_are_recorded_after_the_caller_left, |t| async move {
     let b = Behind::new(&t).await;
     let works = b.works();
     b.upstream.answer_by(move |request| {
@@ -110,13 +112,13 @@ api_test!(what_the_router_has_done_is_recorded_though_nobody_waits_for_it_any_mo
         if is_change { answer.held() } else { answer }
     });
     let is_change = |r: &Recorded| r.method != "GET";
-    for (asked, action) in [
+    for (request, action) in [
         (Box::pin(b.silence()) as std::pin::Pin<Box<dyn Future<Output = Reply>>>, "alert_silence.create"),
         (Box::pin(b.change()), "alert_silence.update"),
         (Box::pin(b.end()), "alert_silence.delete"),
     ] {
         drop(b.upstream.take());
-        let heard = async {
+        let router_called = async {
             while !b.upstream.requests().iter().any(is_change) {
                 let n = b.upstream.requests().len();
                 b.upstream.wait_for(n + 1).await.unwrap();
@@ -125,8 +127,8 @@ api_test!(what_the_router_has_done_is_recorded_though_nobody_waits_for_it_any_mo
         // The caller leaves while the router is at it.
         tokio::select! {
             biased;
-            () = heard => {}
-            reply = asked => panic!("answered before the router was: {}", reply.text()),
+            () = router_called => {}
+            reply = request => panic!("answered before the router was: {}", reply.text()),
         }
         b.upstream.release();
         eventually(action, async || audited(&b.p).await.last().map(String::as_str) == Some(action)).await;
@@ -149,9 +151,9 @@ api_test!(a_silence_that_cannot_be_recorded_is_taken_back, |t| async move {
 
 api_test!(a_silence_that_has_vanished_is_not_found, |t| async move {
     let b = Behind::new(&t).await;
-    let asked = std::sync::Arc::new(AtomicUsize::new(0));
+    let requests = std::sync::Arc::new(AtomicUsize::new(0));
     for method in ["PUT", "DELETE"] {
-        let (works, count) = (b.works(), asked.clone());
+        let (works, count) = (b.works(), requests.clone());
         count.store(0, Ordering::SeqCst);
         // It is there when it is looked up, and gone when it is to be changed.
         b.upstream.answer_by(move |request| {
@@ -207,7 +209,7 @@ api_test!(a_router_that_is_not_ready_or_hangs_is_502_or_504_and_nothing_else, |t
     post(&hurried, &b.owner, &b.silences(), body).await.expect_message(504, "alerting backend timed out");
 });
 
-api_test!(filters_say_which_tenants_are_asked_and_for_what, |t| async move {
+api_test!(filters_decide_which_tenants_are_queried_and_for_what, |t| async move {
     let upstream = obliging().await;
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
     let tree = p.tree().await;
@@ -233,11 +235,11 @@ api_test!(filters_say_which_tenants_are_asked_and_for_what, |t| async move {
         drop(upstream.take());
         get(&p, &owner, &path).await.expect(200);
         let requests = upstream.take();
-        let mut asked: Vec<&str> = requests.iter().map(|r| r.value("x-scope-orgid").unwrap()).collect();
-        asked.sort_unstable();
+        let mut tenant_ids: Vec<&str> = requests.iter().map(|r| r.value("x-scope-orgid").unwrap()).collect();
+        tenant_ids.sort_unstable();
         let mut expected: Vec<&str> = tenants.into_iter().map(String::as_str).collect();
         expected.sort_unstable();
-        assert_eq!(asked, expected, "{path}");
+        assert_eq!(tenant_ids, expected, "{path}");
         assert!(requests.iter().all(|r| r.query == query), "{path}: {requests:?}");
     }
 });
@@ -257,7 +259,7 @@ in_both_modes!(alerts_and_silences_of_a_deleted_system_are_shown_and_counted_now
     }
     let gone = fingerprint(&d, "GoesToo").await;
     let totals = async || {
-        alerting::manage::refresh_totals(&t.app.alerts).await.unwrap();
+        alerts::manage::refresh_totals(&t.app.alerts).await.unwrap();
         let data = get(t, &owner, "/alerts/totals").await.expect(200).data();
         ["active", "critical", "info", "muted"].map(|key| data[key].as_u64().unwrap())
     };
@@ -268,7 +270,7 @@ in_both_modes!(alerts_and_silences_of_a_deleted_system_are_shown_and_counted_now
     assert_eq!(sorted(t, &owner, "/alerts").await, ["Goes", "GoesToo", "Stays", "StaysToo"]);
     assert_eq!((totals().await, silences().await), ([4, 2, 2, 2], 2));
     t.delete_system(d.system.id).await;
-    // So that figures that are kept are old enough to be asked for again.
+    // So that the cached figures are stale and are fetched again.
     t.advance(Duration::from_secs(1));
     assert_eq!(sorted(t, &owner, "/alerts").await, ["Stays", "StaysToo"]);
     assert_eq!(sorted(t, &owner, "/alerts?status=suppressed").await, ["Stays"]);
@@ -279,7 +281,7 @@ in_both_modes!(alerts_and_silences_of_a_deleted_system_are_shown_and_counted_now
     reply.expect_message(404, "alert not found");
 });
 
-in_both_modes!(what_is_wrong_with_the_end_is_told_last, |t| async {
+in_both_modes!(errors_of_the_end_are_reported_last, |t| async {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let c = client(t, tree.customer).await;

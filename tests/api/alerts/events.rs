@@ -32,48 +32,48 @@ macro_rules! both_routers {
 
 both_routers!(a_firing_alert_is_one_row_that_refreshes_move, |t| async {
     let c = Client::new(t).await;
-    push(&c, "A", json!({"startsAt": at(-60), "annotations": {"summary_en": "first"}})).await;
-    push(&c, "B", json!({"endsAt": at(600)})).await;
+    push(&c, "A", json!({"startsAt": timestamp(-60), "annotations": {"summary_en": "first"}})).await;
+    push(&c, "B", json!({"endsAt": timestamp(600)})).await;
     let opened = [
         "A warning firing from -60 to - until 21600 at 0, first",
         "B warning firing from 0 to - until 600 at 0",
     ];
     assert_eq!(rows(t).await, opened);
     t.advance(MINUTE);
-    push(&c, "A", json!({"startsAt": at(-60), "annotations": {"summary": "second"}})).await;
-    push(&c, "B", json!({"endsAt": at(660)})).await;
+    push(&c, "A", json!({"startsAt": timestamp(-60), "annotations": {"summary": "second"}})).await;
+    push(&c, "B", json!({"endsAt": timestamp(660)})).await;
     let refreshed = [
         "A warning firing from -60 to - until 21660 at 0, second",
         "B warning firing from 0 to - until 660 at 0",
     ];
     assert_eq!(rows(t).await, refreshed);
     // A later start changes nothing, an earlier one is taken over.
-    push(&c, "A", json!({"startsAt": at(0)})).await;
+    push(&c, "A", json!({"startsAt": timestamp(0)})).await;
     assert_eq!(rows(t).await[0], "A warning firing from -60 to - until 21660 at 0");
-    push(&c, "A", json!({"startsAt": at(-120)})).await;
+    push(&c, "A", json!({"startsAt": timestamp(-120)})).await;
     assert_eq!(rows(t).await[0], "A warning firing from -120 to - until 21660 at 0");
 });
 
 // Proves spec: alert-guarantees#guarantees 21.
-both_routers!(each_occurrence_is_one_row_however_often_it_is_told, |t| async {
+both_routers!(each_occurrence_is_one_row_however_often_it_is_pushed, |t| async {
     let c = Client::new(t).await;
-    push(&c, "A", json!({"startsAt": at(0), "annotations": {"summary": "text"}})).await;
+    push(&c, "A", json!({"startsAt": timestamp(0), "annotations": {"summary": "text"}})).await;
     t.advance(MINUTE);
     for _ in 0..4 {
-        push(&c, "A", json!({"startsAt": at(0), "endsAt": at(50)})).await;
+        push(&c, "A", json!({"startsAt": timestamp(0), "endsAt": timestamp(50)})).await;
     }
     let over = "A warning resolved from 0 to 50 until - at 60, text";
     assert_eq!(rows(t).await, [over]);
     assert_eq!(figures(t, tenant(&c).await).await, [1; 3]);
     // The next occurrence has a row of its own.
     t.advance(MINUTE);
-    push(&c, "A", json!({"startsAt": at(100)})).await;
+    push(&c, "A", json!({"startsAt": timestamp(100)})).await;
     t.advance(MINUTE);
-    push(&c, "A", json!({"endsAt": at(170)})).await;
+    push(&c, "A", json!({"endsAt": timestamp(170)})).await;
     assert_eq!(rows(t).await, [over, "A warning resolved from 100 to 170 until - at 180"]);
     assert_eq!(figures(t, tenant(&c).await).await, [2; 3]);
     // The start of the first goes on with the first: its end was only supposed.
-    push(&c, "A", json!({"startsAt": at(0)})).await;
+    push(&c, "A", json!({"startsAt": timestamp(0)})).await;
     let goes_on = "A warning firing from 0 to - until 21780 at 180";
     assert_eq!(rows(t).await[0], goes_on);
     assert_eq!(figures(t, tenant(&c).await).await, [1; 3]);
@@ -85,30 +85,30 @@ async fn tenant(c: &Client<'_>) -> OrgId {
     OrgId(id)
 }
 
-both_routers!(a_resolved_alert_nobody_knew_is_kept_once_if_it_has_a_start, |t| async {
+both_routers!(an_unknown_resolved_alert_is_stored_once_if_it_has_a_start, |t| async {
     let c = Client::new(t).await;
-    push(&c, "A", json!({"endsAt": at(-10)})).await;
+    push(&c, "A", json!({"endsAt": timestamp(-10)})).await;
     assert_eq!(rows(t).await, [""; 0]);
     for end in [-30, -30, -40, -20, -25] {
-        push(&c, "A", json!({"startsAt": at(-100), "endsAt": at(end)})).await;
+        push(&c, "A", json!({"startsAt": timestamp(-100), "endsAt": timestamp(end)})).await;
     }
     assert_eq!(rows(t).await, ["A warning resolved from -100 to -20 until - at 0"]);
     assert_eq!(figures(t, tenant(&c).await).await, [1; 3]);
 });
 
 // Proves spec: alert-guarantees#guarantees 21.
-both_routers!(the_end_told_again_with_another_start_is_the_same_occurrence, |t| async {
+both_routers!(an_end_pushed_again_with_another_start_is_the_same_occurrence, |t| async {
     let c = Client::new(t).await;
-    push(&c, "A", json!({"startsAt": at(-100)})).await;
-    push(&c, "A", json!({"startsAt": at(-100), "endsAt": at(-10)})).await;
+    push(&c, "A", json!({"startsAt": timestamp(-100)})).await;
+    push(&c, "A", json!({"startsAt": timestamp(-100), "endsAt": timestamp(-10)})).await;
     let over = "A warning resolved from -100 to -10 until - at 0";
     for start in [-60, -10, -100, -500] {
-        push(&c, "A", json!({"startsAt": at(start), "endsAt": at(-10)})).await;
+        push(&c, "A", json!({"startsAt": timestamp(start), "endsAt": timestamp(-10)})).await;
         assert_eq!(rows(t).await, [over], "{start}");
     }
     // The later end counts. An alert that began after it is another occurrence.
-    push(&c, "A", json!({"startsAt": at(-11), "endsAt": at(-8)})).await;
-    push(&c, "A", json!({"startsAt": at(-5), "endsAt": at(-2)})).await;
+    push(&c, "A", json!({"startsAt": timestamp(-11), "endsAt": timestamp(-8)})).await;
+    push(&c, "A", json!({"startsAt": timestamp(-5), "endsAt": timestamp(-2)})).await;
     let expected =
         ["A warning resolved from -100 to -8 until - at 0", "A warning resolved from -5 to -2 until - at 0"];
     assert_eq!(rows(t).await, expected);
@@ -118,8 +118,8 @@ both_routers!(the_end_told_again_with_another_start_is_the_same_occurrence, |t| 
 both_routers!(alerts_of_one_request_follow_each_other, |t| async {
     let c = Client::new(t).await;
     let alert = |start: i64, end: Option<i64>| {
-        let end = end.map(at).unwrap_or_default();
-        json!({"labels": {"alertname": "A"}, "startsAt": at(start), "endsAt": end})
+        let end = end.map(timestamp).unwrap_or_default();
+        json!({"labels": {"alertname": "A"}, "startsAt": timestamp(start), "endsAt": end})
     };
     let all = json!([alert(-90, None), alert(-90, Some(-60)), alert(-30, None)]);
     c.push(&all.to_string()).await.expect(200);
@@ -148,13 +148,13 @@ both_routers!(who_takes_care_of_an_alert_does_so_until_it_is_over, |t| async {
     push(&c, "A", json!({"annotations": {"x": "refreshed"}})).await;
     assert_eq!(assigned(t).await, 2);
     t.advance(MINUTE);
-    push(&c, "A", json!({"endsAt": at(60)})).await;
+    push(&c, "A", json!({"endsAt": timestamp(60)})).await;
     assert_eq!(assigned(t).await, 1);
     let text = "SELECT action, actor_name, CAST(details AS TEXT), created_at FROM alert_activity";
-    let told: Vec<(String, Option<String>, String, TsCodec)> =
+    let rows: Vec<(String, Option<String>, String, TsCodec)> =
         Q::new(text).all(&t.app.platform.db).await.unwrap();
-    assert_eq!(told.len(), 1);
-    let (action, actor, details, created) = &told[0];
+    assert_eq!(rows.len(), 1);
+    let (action, actor, details, created) = &rows[0];
     assert_eq!((action.as_str(), actor, seconds(created.0)), ("unassigned", &None, 60));
     let expected = json!({
         "reason": "resolved", "assigned_user_id": organization, "assigned_user_name": "Ada",
@@ -218,7 +218,7 @@ api_test!(the_alerts_of_the_service_itself_are_recorded, |t| async move {
     assert_eq!(rows(&t).await, [line("firing from 1200 to - until 2160 at 1260")]);
     // Its refreshes stay away; then it is found silent since the same time: the same occurrence.
     t.advance(11 * MINUTE);
-    assert_eq!(alerting::sweep_history(&t.app.alerts).await.unwrap(), Some(1));
+    assert_eq!(alerts::sweep_history(&t.app.alerts).await.unwrap(), Some(1));
     assert_eq!(rows(&t).await, [line("resolved from 1200 to 2160 until - at 2220")]);
     check().await;
     assert_eq!(rows(&t).await, [line("firing from 1200 to - until 2820 at 2220")]);

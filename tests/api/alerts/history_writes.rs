@@ -11,14 +11,14 @@ use bailiwick_testkit::{Engine, seed::Tree};
 const DAY: Duration = Duration::from_secs(86_400);
 
 async fn sweep(t: &Test) -> Option<u64> {
-    alerting::sweep_history(&t.app.alerts).await.unwrap()
+    alerts::sweep_history(&t.app.alerts).await.unwrap()
 }
 
 api_test!(alerts_that_nobody_refreshes_end_at_their_time, |t| async move {
     let tree = t.tree().await;
     let c = Client { test: &t, system: t.system(tree.customer).await };
     c.push(
-        &json!([{"labels": {"alertname": "A"}, "endsAt": at(300)}, {"labels": {"alertname": "B"}}])
+        &json!([{"labels": {"alertname": "A"}, "endsAt": timestamp(300)}, {"labels": {"alertname": "B"}}])
             .to_string(),
     )
     .await
@@ -29,9 +29,9 @@ api_test!(alerts_that_nobody_refreshes_end_at_their_time, |t| async move {
     t.advance(Duration::from_micros(1));
     assert_eq!(sweep(&t).await, Some(1));
     let swept = "A - resolved from 0 to 300 until - at 300";
-    let mut found = rows(&t).await;
-    found.sort();
-    assert_eq!(found, [swept, "B - firing from 0 to - until 21600 at 0"]);
+    let mut stored = rows(&t).await;
+    stored.sort();
+    assert_eq!(stored, [swept, "B - firing from 0 to - until 21600 at 0"]);
     assert_eq!((assigned(&t).await, figures(&t, tree.customer).await), (1, [1; 3]));
     assert_eq!(sweep(&t).await, Some(0));
 });
@@ -39,23 +39,27 @@ api_test!(alerts_that_nobody_refreshes_end_at_their_time, |t| async move {
 api_test!(an_alert_that_begins_after_its_expiry_is_another_occurrence, |t| async move {
     let tree = t.tree().await;
     let c = Client { test: &t, system: t.system(tree.customer).await };
-    c.push(&json!([{"labels": {"alertname": "A"}, "endsAt": at(60)}]).to_string()).await.expect(200);
+    c.push(&json!([{"labels": {"alertname": "A"}, "endsAt": timestamp(60)}]).to_string()).await.expect(200);
     assign_all(&t, tree.customer).await;
     t.advance(Duration::from_secs(70));
     // Nobody has swept yet.
-    c.push(&json!([{"labels": {"alertname": "A"}, "startsAt": at(65)}]).to_string()).await.expect(200);
-    let mut found = rows(&t).await;
-    found.sort();
+    c.push(&json!([{"labels": {"alertname": "A"}, "startsAt": timestamp(65)}]).to_string()).await.expect(200);
+    let mut stored = rows(&t).await;
+    stored.sort();
     let expected = ["A - firing from 65 to - until 21670 at 70", "A - resolved from 0 to 60 until - at 70"];
-    assert_eq!(found, expected);
+    assert_eq!(stored, expected);
     assert_eq!((assigned(&t).await, figures(&t, tree.customer).await), (0, [1; 3]));
 });
 
 api_test!(many_alerts_end_in_several_transactions, |settings| generous(settings), |t| async move {
     let tree = t.tree().await;
     let c = Client { test: &t, system: t.system(tree.customer).await };
-    let many: Vec<Value> =
-        (0..900).map(|n| json!({"labels": {"alertname": format!("A{n}")}, "endsAt": at(60)})).collect();
+    let many: Vec<Value> = (0..900)
+        .map(|n| {
+            json!({"labels": {"alertname": format!("A{n}")},
+            "endsAt": timestamp(60)})
+        })
+        .collect();
     c.push(&json!(many).to_string()).await.expect(200);
     t.advance(2 * MINUTE);
     assert_eq!(sweep(&t).await, Some(900));
@@ -67,7 +71,7 @@ async fn one_of_several_processes_sweeps() {
     let t = Test::start(Engine::Postgres, |_| {}).await;
     let other = t.replica().await;
     let c = Client::new(&t).await;
-    c.push(&json!([{"labels": {"alertname": "A"}, "endsAt": at(60)}]).to_string()).await.expect(200);
+    c.push(&json!([{"labels": {"alertname": "A"}, "endsAt": timestamp(60)}]).to_string()).await.expect(200);
     t.advance(2 * MINUTE);
     let (a, b) = tokio::join!(sweep(&t), sweep(&other));
     assert!(matches!((a, b), (Some(1), None) | (None, Some(1))), "{a:?} {b:?}");
@@ -85,7 +89,10 @@ api_test!(
     |settings| settings.alerting.short_outage = MINUTE,
     |t| async move {
         let c = Client::new(&t).await;
-        let end = |name: &str, end: i64| json!({"labels": {"alertname": name}, "startsAt": at(0), "endsAt": at(end)});
+        let end = |name: &str, end: i64| {
+            json!({"labels": {"alertname": name}, "startsAt": timestamp(0),
+            "endsAt": timestamp(end)})
+        };
         c.push(&json!([end("A", 600), end("B", 600), end("C", 20)]).to_string()).await.expect(200);
         t.advance(MINUTE / 2);
         // The last sign of life.
@@ -114,20 +121,21 @@ api_test!(
             "B - resolved from 0 to 600 until - at 1590",
             "C - resolved from 0 to 20 until - at 1230",
         ];
-        let mut found = rows(&t).await;
-        found.sort();
-        assert_eq!(found, expected);
+        let mut stored = rows(&t).await;
+        stored.sort();
+        assert_eq!(stored, expected);
     }
 );
 
 /// Removes history that may be removed; returns how much that was.
 async fn purge(t: &Test) -> u64 {
-    alerting::purge_ended(&t.app.alerts).await.unwrap()
+    alerts::purge_ended(&t.app.alerts).await.unwrap()
 }
 
 /// An alert that fired and was over at once.
-async fn occurrence(c: &Client<'_>, name: &str, at: Ts) {
-    let alert = json!([{"labels": {"alertname": name}, "startsAt": at.rfc3339(0), "endsAt": at.rfc3339(0)}]);
+async fn occurrence(c: &Client<'_>, name: &str, time: Ts) {
+    let alert = json!([{"labels": {"alertname": name}, "startsAt": time.rfc3339(0),
+        "endsAt": time.rfc3339(0)}]);
     c.push(&alert.to_string()).await.expect(200);
 }
 
@@ -136,7 +144,10 @@ api_test!(resolved_alerts_go_after_half_a_year_in_batches, |settings| generous(s
     let c = Client { test: &t, system: t.system(tree.customer).await };
     for chunk in 0..3 {
         let many: Vec<Value> = (0..500)
-            .map(|n| json!({"labels": {"alertname": format!("A{}", chunk * 500 + n)}, "startsAt": at(-9), "endsAt": at(-1)}))
+            .map(|n| {
+                json!({"labels": {"alertname": format!("A{}", chunk * 500 + n)},
+                "startsAt": timestamp(-9), "endsAt": timestamp(-1)})
+            })
             .collect();
         c.push(&json!(many).to_string()).await.expect(200);
     }
@@ -166,8 +177,10 @@ api_test!(names_are_offered_as_long_as_the_history_has_them, |t| async move {
     let tree = t.tree().await;
     let c = Client { test: &t, system: t.system(tree.customer).await };
     let long = "x".repeat(300);
-    let fires =
-        |name: &str| json!([{"labels": {"alertname": name}, "startsAt": at(0), "endsAt": at(200 * 86_400)}]);
+    let fires = |name: &str| {
+        json!([{"labels": {"alertname": name}, "startsAt": timestamp(0),
+            "endsAt": timestamp(200 * 86_400)}])
+    };
     for name in ["A", &long, "B"] {
         c.push(&fires(name).to_string()).await.expect(200);
     }
@@ -178,7 +191,8 @@ api_test!(names_are_offered_as_long_as_the_history_has_them, |t| async move {
         names.into_iter().map(|(name,)| name).collect::<String>()
     };
     t.advance(100 * DAY);
-    let over = json!([{"labels": {"alertname": "B"}, "startsAt": at(0), "endsAt": at(8_640_000)}]);
+    let over = json!([{"labels": {"alertname": "B"}, "startsAt": timestamp(0),
+        "endsAt": timestamp(8_640_000)}]);
     c.push(&over.to_string()).await.expect(200);
     // All began longer ago than history is kept; A still fires, and B was over 85 days ago.
     t.advance(85 * DAY);
@@ -243,31 +257,31 @@ api_test!(the_history_of_a_system_moves_with_it, |t| async move {
     assign_all(&t, tree.customer).await;
     t.advance(2 * DAY);
     move_system(&t, &c, tree.other_customer).await;
-    let of = async |organization: OrgId| {
+    let count_of = async |organization: OrgId| {
         let text = "SELECT COUNT(*) FROM alert_history h JOIN organizations o ON o.id = h.organization_id \
              AND o.p2 = h.p2 AND o.p3 = h.p3 WHERE h.organization_id = ? AND h.system_key = ?";
         let q = Q::new(text).bind(organization).bind(&c.system.key);
         q.count(&t.app.platform.db).await.unwrap()
     };
-    assert_eq!((of(tree.customer).await, of(tree.other_customer).await), (0, 2));
+    assert_eq!((count_of(tree.customer).await, count_of(tree.other_customer).await), (0, 2));
     assert_eq!((figures(&t, tree.customer).await, figures(&t, tree.other_customer).await), ([1; 3], [2; 3]));
     assert_eq!(assigned(&t).await, 1, "only that of the system that stays");
     // News of the alert in the old tenant is not written from now on; news in the new tenant is.
     let service = bailiwick_alerts::liveness_monitor::check(&t.app.alerts).await.unwrap();
     assert_eq!(service.resolved, 0);
     let before = rows(&t).await.len();
-    c.push(&json!([{"labels": {"alertname": "A"}, "startsAt": at(0)}]).to_string()).await.expect(200);
-    assert_eq!((rows(&t).await.len(), of(tree.other_customer).await), (before + 1, 3));
+    c.push(&json!([{"labels": {"alertname": "A"}, "startsAt": timestamp(0)}]).to_string()).await.expect(200);
+    assert_eq!((rows(&t).await.len(), count_of(tree.other_customer).await), (before + 1, 3));
     let names =
         Q::new("SELECT COUNT(*) FROM alert_names WHERE organization_id = ?").bind(tree.other_customer);
     assert_eq!(names.count(&t.app.platform.db).await.unwrap(), 2);
     // And back.
     move_system(&t, &c, tree.customer).await;
-    assert_eq!((of(tree.customer).await, of(tree.other_customer).await), (3, 0));
+    assert_eq!((count_of(tree.customer).await, count_of(tree.other_customer).await), (3, 0));
     assert_eq!((figures(&t, tree.customer).await, figures(&t, tree.other_customer).await), ([4; 3], [0; 3]));
 });
 
-/// A random conversation of two systems; after each step the figures say what counting says.
+/// Random pushes of two systems; after each step the counters equal the counted rows.
 async fn walk(t: &Test, tree: &Tree, seed: u64) {
     let mut seed = seed;
     let mut next = |n: u64| {
@@ -284,8 +298,8 @@ async fn walk(t: &Test, tree: &Tree, seed: u64) {
         let c = &systems[which];
         let now = seconds(t.app.platform.now());
         let alert = |name: u64, start: Option<i64>, end: i64| {
-            let start = start.map(at).unwrap_or_default();
-            json!({"labels": {"alertname": format!("A{name}")}, "startsAt": start, "endsAt": at(end)})
+            let start = start.map(timestamp).unwrap_or_default();
+            json!({"labels": {"alertname": format!("A{name}")}, "startsAt": start, "endsAt": timestamp(end)})
         };
         match next(8) {
             0 => t.advance(Duration::from_secs(next(40) * 3600)),

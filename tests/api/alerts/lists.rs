@@ -94,7 +94,7 @@ in_both_modes!(alerts_are_listed_over_the_hierarchy_or_what_is_named_of_it, |t| 
     let both = format!("/alerts?organization_id={a}&organization_id={b}&organization_id={a}");
     assert_eq!(sorted(t, &owner, &both).await, ["OC", "R"]);
     assert_eq!(sorted(t, &owner, &format!("{both}&include=descendants")).await, ["C", "OC", "R"]);
-    // The parameter has no effect for a customer's user, whatever it says.
+    // The parameter has no effect for a customer's user, whatever its value.
     for named in [tree.other_customer.to_string(), tree.reseller.to_string(), "x".to_owned()] {
         assert_eq!(sorted(t, &customer, &format!("/alerts?organization_id={named}")).await, ["C"]);
     }
@@ -232,7 +232,7 @@ in_both_modes!(alerts_are_filtered_sorted_and_paged, |t| async {
     let suppressed = get(t, &reader, "/alerts?status=suppressed").await.expect(200).data();
     assert_eq!(suppressed["alerts"][0]["status"]["silencedBy"].as_array().unwrap().len(), 1);
     let totals = get(t, &reader, "/alerts/totals").await.expect(200).data();
-    if t.app.alerts.alerting().is_embedded() {
+    if t.app.alerts.state.is_embedded() {
         let expected = json!({"active": 5, "critical": 1, "warning": 1, "info": 3, "muted": 1, "history": 0,
             "warnings": []});
         assert_eq!(totals, expected);
@@ -286,15 +286,15 @@ async fn tenants_that_fail_become_warnings_and_texts_of_the_router_are_not_shown
         fire(&c, &[json!({"alertname": "A"})]).await;
         clients.push(c);
     }
-    // Only tenants with alerts are asked.
+    // Only tenants with alerts are queried.
     drop(upstream.take());
     get(&p, &owner, "/alerts").await.expect(200);
-    let mut asked: Vec<String> =
+    let mut tenant_ids: Vec<String> =
         upstream.take().iter().filter_map(|r| r.value("x-scope-orgid").map(str::to_owned)).collect();
-    asked.sort();
+    tenant_ids.sort();
     let mut tenants = [tree.customer.to_string(), tree.other_customer.to_string()];
     tenants.sort();
-    assert_eq!(asked, tenants);
+    assert_eq!(tenant_ids, tenants);
     let other = tree.other_customer.to_string();
     upstream.answer_by(move |request| {
         if request.value("x-scope-orgid") == Some(&other) {
@@ -322,8 +322,8 @@ api_test!(people_see_the_true_receivers_of_an_alert, |settings| generous(setting
     let layer = json!({"enabled": {"email": true},
         "email_recipients": [{"address": "noc@example.org", "severities": ["critical"]}]});
     t.alert_layer(tree.distributor, layer).await;
-    let of = |name: &str, severity: &str| json!({"alertname": name, "severity": severity});
-    fire(&c, &[of("Told", "critical"), of("Untold", "warning")]).await;
+    let labels = |name: &str, severity: &str| json!({"alertname": name, "severity": severity});
+    fire(&c, &[labels("Told", "critical"), labels("Untold", "warning")]).await;
     let receiver = format!("{}-severity-critical-receiver", tree.customer);
     for path in [
         "/alerts?sort_by=alertname&sort_direction=asc".to_owned(),

@@ -60,19 +60,19 @@ in_both_modes!(who_takes_charge_and_what_he_does_is_on_record, |t| async {
     let made = post(t, &bob, &silences, body).await.expect(200).data();
     let silence = made["silence_id"].as_str().unwrap().to_owned();
     t.delete(&format!("/api/alerts/silences/{silence}{query}")).bearer(&bob.token).send().await.expect(200);
-    let found = events(t, &ada, tree.customer, &alert).await;
-    let actions: Vec<&str> = found.iter().map(|e| e["action"].as_str().unwrap()).collect();
+    let entries = events(t, &ada, tree.customer, &alert).await;
+    let actions: Vec<&str> = entries.iter().map(|e| e["action"].as_str().unwrap()).collect();
     assert_eq!(actions, ["unsilenced", "silenced", "note_added", "assigned", "assigned"]);
-    assert_eq!(found[0]["silence_id"], silence.as_str());
-    assert_eq!(found[1]["details"]["comment"], "quiet");
-    assert_eq!(found[1]["details"]["duration_minutes"], 5);
-    assert_eq!(found[2]["details"], json!({"text": "hm"}));
-    assert_eq!(found[4]["details"], json!({"note": "mine"}));
-    let ada_name = found[4]["actor_name"].clone();
-    assert_eq!(found[3]["details"], json!({"reassigned_from": ada_name}));
-    assert_eq!(found[3]["actor_user_id"], bob.id.to_string());
-    assert_eq!(found[0]["organization_id"], tree.customer.to_string());
-    assert_eq!(found[0]["fingerprint"], alert.as_str());
+    assert_eq!(entries[0]["silence_id"], silence.as_str());
+    assert_eq!(entries[1]["details"]["comment"], "quiet");
+    assert_eq!(entries[1]["details"]["duration_minutes"], 5);
+    assert_eq!(entries[2]["details"], json!({"text": "hm"}));
+    assert_eq!(entries[4]["details"], json!({"note": "mine"}));
+    let ada_name = entries[4]["actor_name"].clone();
+    assert_eq!(entries[3]["details"], json!({"reassigned_from": ada_name}));
+    assert_eq!(entries[3]["actor_user_id"], bob.id.to_string());
+    assert_eq!(entries[0]["organization_id"], tree.customer.to_string());
+    assert_eq!(entries[0]["fingerprint"], alert.as_str());
     let expected =
         ["alert.assign", "alert.assign", "alert.note", "alert_silence.create", "alert_silence.delete"];
     assert_eq!(audited(t).await, expected);
@@ -81,9 +81,9 @@ in_both_modes!(who_takes_charge_and_what_he_does_is_on_record, |t| async {
     let end = json!([{"labels": {"alertname": "A"}, "endsAt": t.app.platform.now().rfc3339(6)}]);
     c.push(&end.to_string()).await.expect(200);
     written(t).await;
-    let found = events(t, &ada, tree.customer, &alert).await;
-    assert_eq!((&found[0]["action"], found[0].get("actor_user_id")), (&json!("unassigned"), None));
-    assert_eq!(found[0]["details"]["assigned_user_id"], bob.id.to_string());
+    let entries = events(t, &ada, tree.customer, &alert).await;
+    assert_eq!((&entries[0]["action"], entries[0].get("actor_user_id")), (&json!("unassigned"), None));
+    assert_eq!(entries[0]["details"]["assigned_user_id"], bob.id.to_string());
     post(t, &ada, "/alerts/assignment", json!({"fingerprint": alert}))
         .await
         .expect_message(404, "alert not found");

@@ -38,7 +38,7 @@ pub(super) async fn audited(t: &Test) -> Vec<String> {
 }
 
 // Proves spec: acceptance#scenarios 33.
-in_both_modes!(an_alert_is_silenced_seen_changed_and_heard_again, |t| async {
+in_both_modes!(an_alert_is_silenced_read_changed_and_unsilenced, |t| async {
     let tree = t.tree().await;
     let support = t.user(tree.distributor, &["admin"]).await;
     // Systems of every type of organization (rule 13).
@@ -71,9 +71,9 @@ in_both_modes!(an_alert_is_silenced_seen_changed_and_heard_again, |t| async {
             // The system sees it too: it is bound to its key.
             let own = c.get(&format!("/api/v2/silence/{id}")).await.expect(200).json();
             assert_eq!(own["id"], id.as_str());
-            let found = get(t, &support, &by_id(&id)).await;
+            let reply = get(t, &support, &by_id(&id)).await;
             let silence =
-                found.expect_message(200, "silence retrieved successfully").data()["silence"].clone();
+                reply.expect_message(200, "silence retrieved successfully").data()["silence"].clone();
             assert_eq!(
                 (&silence["comment"], &silence["status"]),
                 (&json!("at work"), &json!({"state": "active"}))
@@ -166,7 +166,7 @@ in_both_modes!(a_silence_of_another_system_or_organization_is_not_there, |t| asy
         let text = "organization_id query parameter is required";
         get(t, &distributor, &path).await.expect_message(400, text);
     }
-    // A customer's user is in their own organization, whatever the parameter says.
+    // A customer's user is in their own organization, whatever the parameter.
     let path = format!("/alerts/silences/{of_d}?organization_id={}", tree.other_customer);
     get(t, &customer, &path).await.expect(200);
     let path = format!("/systems/{}/alerts/silences", foreign.system.id);
@@ -187,9 +187,9 @@ in_both_modes!(a_silence_of_another_system_or_organization_is_not_there, |t| asy
         (&owner, format!("?system_key={}", d.system.key), 1),
         (&distributor, format!("?system_key={}", foreign.system.key), 0),
     ] {
-        let found = get(t, who, &format!("/alerts/silences{query}")).await.expect(200).data();
-        assert_eq!(found["silences"].as_array().unwrap().len(), n, "{query}");
-        assert_eq!(found["warnings"], json!([]));
+        let answer = get(t, who, &format!("/alerts/silences{query}")).await.expect(200).data();
+        assert_eq!(answer["silences"].as_array().unwrap().len(), n, "{query}");
+        assert_eq!(answer["warnings"], json!([]));
     }
     // Nothing has changed for the others.
     assert_eq!(
@@ -221,7 +221,7 @@ in_both_modes!(an_update_keeps_negative_and_regular_expressions, |t| async {
     }
     assert_eq!(after["matchers"].as_array().unwrap().len(), 4);
     assert_eq!(&after["endsAt"].as_str().unwrap()[..19], &later(t, 120)[..19]);
-    // One in force only: the old one, if it was replaced, is over.
+    // Only one is active: the old one, if it was replaced, has expired.
     let listed =
         get(t, &support, &format!("/systems/{}/alerts/silences", c.system.id)).await.expect(200).data();
     assert_eq!(listed["silences"].as_array().unwrap().len(), 1);
@@ -245,7 +245,7 @@ api_test!(what_is_wrong_with_a_silence_is_named, |t| async move {
             vec![("duration_minutes", "out_of_range")],
         ),
         (json!({"fingerprint": alert, "end_at": "tomorrow"}), vec![("end_at", "invalid_format")]),
-        (json!({"fingerprint": alert, "end_at": at(0)}), vec![("end_at", "must_be_future")]),
+        (json!({"fingerprint": alert, "end_at": timestamp(0)}), vec![("end_at", "must_be_future")]),
         (json!({"fingerprint": alert, "end_at": later(&t, 60 * 24 * 367)}), vec![("end_at", "too_late")]),
         (
             json!({"fingerprint": "", "comment": "a\0b"}),
@@ -274,7 +274,7 @@ api_test!(what_is_wrong_with_a_silence_is_named, |t| async move {
     for (body, fields) in [
         (json!({}), vec![("end_at", "required")]),
         (json!({"end_at": "x"}), vec![("end_at", "invalid_format")]),
-        (json!({"end_at": at(-5)}), vec![("end_at", "must_be_future")]),
+        (json!({"end_at": timestamp(-5)}), vec![("end_at", "must_be_future")]),
     ] {
         put(&t, &owner, &one, body).await.expect_fields(&fields);
     }
@@ -329,7 +329,8 @@ async fn a_router_that_does_not_answer_gets_one_silence_at_most() {
     let (text, key, tenant) = ("SELECT fingerprint FROM alert_history", c.system.key.clone(), tree.customer);
     let (alert,): (String,) = Q::new(text).one(&p.app.platform.db).await.unwrap();
     let listed = json!([{"labels": {"alertname": "A", "system_key": key, "organization_id": tenant.to_string()},
-        "fingerprint": alert, "startsAt": at(0), "endsAt": at(600), "updatedAt": at(0), "annotations": {},
+        "fingerprint": alert, "startsAt": timestamp(0), "endsAt": timestamp(600),
+        "updatedAt": timestamp(0), "annotations": {},
         "receivers": [], "status": {"state": "active", "silencedBy": [], "inhibitedBy": []}}]);
     upstream.answer_by(move |request| {
         match (request.method.as_str(), request.target().contains("silence")) {

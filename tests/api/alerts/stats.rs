@@ -10,7 +10,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 /// An alert that fired from one moment to another.
 async fn over(c: &Client<'_>, labels: Value, from: i64, to: i64) {
-    let alert = json!([{"labels": labels, "startsAt": at(from), "endsAt": at(to)}]);
+    let alert = json!([{"labels": labels, "startsAt": timestamp(from), "endsAt": timestamp(to)}]);
     c.push(&alert.to_string()).await.expect(200);
 }
 
@@ -44,27 +44,27 @@ api_test!(figures_and_history_have_the_scope_of_the_list, |t| async move {
         (&distributor, below.as_str(), 5),
         (&owner, several.as_str(), 9),
     ] {
-        let at = |path: &str| format!("/alerts/{path}{query}");
-        let totals = data(&t, who, &at("totals"), "alerts totals retrieved successfully").await;
-        let trend = data(&t, who, &at("trend"), "alerts trend retrieved successfully").await;
-        let stats = data(&t, who, &at("stats"), "alerts stats retrieved successfully").await;
-        let history = data(&t, who, &at("history"), "alerts history retrieved successfully").await;
-        let found = [
+        let path_of = |path: &str| format!("/alerts/{path}{query}");
+        let totals = data(&t, who, &path_of("totals"), "alerts totals retrieved successfully").await;
+        let trend = data(&t, who, &path_of("trend"), "alerts trend retrieved successfully").await;
+        let stats = data(&t, who, &path_of("stats"), "alerts stats retrieved successfully").await;
+        let history = data(&t, who, &path_of("history"), "alerts history retrieved successfully").await;
+        let counts = [
             &totals["history"],
             &trend["current_total"],
             &stats["total"],
             &history["pagination"]["total_count"],
             &json!(history["alerts"].as_array().unwrap().len()),
         ];
-        assert_eq!(found, [&json!(n); 5], "{query}");
+        assert_eq!(counts, [&json!(n); 5], "{query}");
     }
-    // Rows never land where a label says.
+    // Labels do not decide the organization of a row.
     let rows = data(&t, &owner, &format!("/alerts/history?organization_id={}", tree.customer), HISTORY).await;
     assert_eq!(rows["pagination"]["total_count"], 2);
     t.delete_organization(tree.reseller).await;
     for (path, key) in [("totals", "history"), ("trend", "current_total"), ("stats", "total")] {
-        let found = get(&t, &owner, &format!("/alerts/{path}")).await.expect(200).data();
-        assert_eq!(found[key], 4, "the customer below is deleted with it: {path}");
+        let answer = get(&t, &owner, &format!("/alerts/{path}")).await.expect(200).data();
+        assert_eq!(answer[key], 4, "the customer below is deleted with it: {path}");
     }
 });
 
@@ -82,7 +82,7 @@ api_test!(history_is_filtered_sorted_and_paged, |t| async move {
     over(&c, json!({"alertname": "C"}), -100, 30).await;
     c.push(r#"[{"labels":{"alertname":"D"}}]"#).await.expect(200);
     let key = &c.system.key;
-    let (first, second) = (at(60), at(120));
+    let (first, second) = (timestamp(60), timestamp(120));
     for (query, expected) in [
         ("", "CBA"),
         ("?sort_direction=asc", "ABC"),
@@ -105,8 +105,8 @@ api_test!(history_is_filtered_sorted_and_paged, |t| async move {
         ("?page_size=1&page=2", "B"),
         ("?alertname=%00", ""),
     ] {
-        let found = data(&t, &reader, &format!("/alerts/history{query}"), HISTORY).await;
-        let rows = found["alerts"].as_array().unwrap().iter();
+        let answer = data(&t, &reader, &format!("/alerts/history{query}"), HISTORY).await;
+        let rows = answer["alerts"].as_array().unwrap().iter();
         let names: String = rows.map(|r| r["alertname"].as_str().unwrap().to_owned()).collect();
         assert_eq!(names, expected, "{query}");
     }
@@ -114,8 +114,8 @@ api_test!(history_is_filtered_sorted_and_paged, |t| async move {
     for (query, expected) in
         [("", "CA"), ("?sort_direction=asc", "AC"), ("?sort_by=&sort_direction=asc", "CA")]
     {
-        let found = data(&t, &reader, &format!("{own}{query}"), HISTORY).await;
-        let rows = found["alerts"].as_array().unwrap().iter();
+        let answer = data(&t, &reader, &format!("{own}{query}"), HISTORY).await;
+        let rows = answer["alerts"].as_array().unwrap().iter();
         let names: String = rows.map(|r| r["alertname"].as_str().unwrap().to_owned()).collect();
         assert_eq!(names, expected, "{query}");
     }
@@ -127,9 +127,9 @@ api_test!(history_is_filtered_sorted_and_paged, |t| async move {
             get(&t, &reader, &format!("/alerts/{path}?{name}={value}")).await.expect_message(400, &text);
         }
     }
-    let found = data(&t, &reader, "/alerts/history?alertname=B", HISTORY).await;
-    assert_eq!(found["pagination"]["page_size"], 20);
-    let row = &found["alerts"][0];
+    let answer = data(&t, &reader, "/alerts/history?alertname=B", HISTORY).await;
+    assert_eq!(answer["pagination"]["page_size"], 20);
+    let row = &answer["alerts"][0];
     let expected = json!({"system_key": d.system.key, "alertname": "B", "severity": "info", "status": "resolved",
         "summary": null, "receiver": null, "annotations": row["annotations"], "labels": row["labels"],
         "organization_id": tree.reseller.to_string(), "id": row["id"], "fingerprint": row["fingerprint"],
@@ -139,12 +139,12 @@ api_test!(history_is_filtered_sorted_and_paged, |t| async move {
     let seconds = |key: &str| row[key].as_str().unwrap()[..19].to_owned();
     assert_eq!(
         (seconds("starts_at"), seconds("created_at")),
-        (at(-400)[..19].to_owned(), at(60)[..19].to_owned())
+        (timestamp(-400)[..19].to_owned(), timestamp(60)[..19].to_owned())
     );
     // Of one system.
     let path = format!("/systems/{}/alerts/history?system_key={}", c.system.id, d.system.key);
-    let found = data(&t, &reader, &path, HISTORY).await;
-    assert_eq!(found["pagination"]["total_count"], 2);
+    let answer = data(&t, &reader, &path, HISTORY).await;
+    assert_eq!(answer["pagination"]["total_count"], 2);
 });
 
 api_test!(trends_have_every_day_of_their_period, |t| async move {
@@ -165,20 +165,20 @@ api_test!(trends_have_every_day_of_their_period, |t| async move {
     resolve(2).await;
     let owner = t.owner().await;
     let path = "/alerts/trend";
-    let found = data(&t, &owner, path, "alerts trend retrieved successfully").await;
+    let trend = data(&t, &owner, path, "alerts trend retrieved successfully").await;
     let points: Vec<u64> =
-        found["data_points"].as_array().unwrap().iter().map(|p| p["count"].as_u64().unwrap()).collect();
+        trend["data_points"].as_array().unwrap().iter().map(|p| p["count"].as_u64().unwrap()).collect();
     assert_eq!(points, [0, 0, 0, 0, 1, 0, 2]);
-    assert_eq!(found["data_points"][6]["date"], at(10 * 86_400)[..10]);
+    assert_eq!(trend["data_points"][6]["date"], timestamp(10 * 86_400)[..10]);
     let rest = json!({"period": 7, "period_label": "7 days", "current_total": 3, "previous_total": 4, "delta": -1,
-        "delta_percentage": -25.0, "trend": "down", "data_points": found["data_points"]});
-    assert_eq!(found, rest);
+        "delta_percentage": -25.0, "trend": "down", "data_points": trend["data_points"]});
+    assert_eq!(trend, rest);
     for (period, label) in [(30, "30 days"), (180, "6 months"), (365, "1 year")] {
-        let found =
+        let trend =
             data(&t, &owner, &format!("{path}?period={period}"), "alerts trend retrieved successfully").await;
-        assert_eq!(found["data_points"].as_array().unwrap().len(), period);
-        assert_eq!((&found["period_label"], &found["current_total"]), (&json!(label), &json!(7)));
-        assert_eq!((&found["delta_percentage"], &found["trend"]), (&json!(0.0), &json!("up")));
+        assert_eq!(trend["data_points"].as_array().unwrap().len(), period);
+        assert_eq!((&trend["period_label"], &trend["current_total"]), (&json!(label), &json!(7)));
+        assert_eq!((&trend["delta_percentage"], &trend["trend"]), (&json!(0.0), &json!("up")));
     }
     for period in ["8", "", "7.0"] {
         let text = "invalid period parameter (supported: 7, 30, 180, 365)";
@@ -206,14 +206,14 @@ api_test!(statistics_say_how_often_and_how_long, |t| async move {
         "top_systems": [{"system_key": d.system.key, "count": 2}, {"system_key": c.system.key, "count": 1}],
         "mttr_seconds": 200.0, "mtbf_seconds": 300.0});
     assert_eq!(all, expected);
-    let span = format!("{path}?from_date={}&to_date={}", at(0), at(90));
-    let found = data(&t, &owner, &span, message).await;
-    assert_eq!((&found["total"], &found["mtbf_seconds"]), (&json!(3), &json!(30.0)));
+    let span = format!("{path}?from_date={}&to_date={}", timestamp(0), timestamp(90));
+    let stats = data(&t, &owner, &span, message).await;
+    assert_eq!((&stats["total"], &stats["mtbf_seconds"]), (&json!(3), &json!(30.0)));
     for (top, n) in [("1", 1), ("0", 1), ("-5", 1), ("x", 2), ("99", 2)] {
-        let found = data(&t, &owner, &format!("{path}?top={top}"), message).await;
-        assert_eq!(found["top_alertnames"].as_array().unwrap().len(), n, "{top}");
+        let stats = data(&t, &owner, &format!("{path}?top={top}"), message).await;
+        assert_eq!(stats["top_alertnames"].as_array().unwrap().len(), n, "{top}");
     }
-    let turned = format!("{path}?from_date={}&to_date={}", at(5), at(5));
+    let turned = format!("{path}?from_date={}&to_date={}", timestamp(5), timestamp(5));
     get(&t, &owner, &turned).await.expect_message(400, "to_date must be after from_date");
 });
 
@@ -247,7 +247,7 @@ api_test!(names_of_alerts_are_offered_with_their_severity, |t| async move {
 });
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn totals_of_a_remote_router_are_kept_and_told_to_be_old() {
+async fn totals_of_a_remote_router_are_cached_and_marked_as_stale() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let t = Test::start(engine, |_| {}).await;
         let upstream = obliging().await;
@@ -258,18 +258,20 @@ async fn totals_of_a_remote_router_are_kept_and_told_to_be_old() {
         c.push(r#"[{"labels":{"alertname":"A"},"endsAt":"2099-01-01T00:00:00Z"}]"#).await.expect(200);
         written(&p).await;
         let alert = |severity: &str, silenced: bool| {
-            let by = if silenced { json!(["0195fada-0000-4000-8000-00000000dead"]) } else { json!([]) };
+            let silence_ids =
+                if silenced { json!(["0195fada-0000-4000-8000-00000000dead"]) } else { json!([]) };
             json!({"labels": {"alertname": severity, "severity": severity, "system_key": c.system.key,
                 "organization_id": tree.customer.to_string()}, "fingerprint": "3d877aa4db064864",
-                "startsAt": at(0), "endsAt": at(600), "updatedAt": at(0), "annotations": {}, "receivers": [],
-                "status": {"state": if silenced { "suppressed" } else { "active" }, "silencedBy": by,
+                "startsAt": timestamp(0), "endsAt": timestamp(600), "updatedAt": timestamp(0),
+                "annotations": {}, "receivers": [],
+                "status": {"state": if silenced { "suppressed" } else { "active" }, "silencedBy": silence_ids,
                     "inhibitedBy": []}})
         };
         let alerts = json!([alert("critical", false), alert("warning", true), alert("odd", false)]);
         upstream.answer_by(move |_| Answer::json(200, &alerts));
         let totals = async || get(&p, &owner, "/alerts/totals").await.expect(200).data();
         assert_eq!(totals().await["active"], 0, "not asked yet");
-        assert_eq!(alerting::manage::refresh_totals(&p.app.alerts).await.unwrap(), Some(1));
+        assert_eq!(alerts::manage::refresh_totals(&p.app.alerts).await.unwrap(), Some(1));
         let expected = |warnings: Value| {
             json!({"active": 3, "critical": 1, "warning": 1, "info": 1, "muted": 1, "history": 0,
                 "warnings": warnings})
@@ -277,7 +279,7 @@ async fn totals_of_a_remote_router_are_kept_and_told_to_be_old() {
         assert_eq!(totals().await, expected(json!([])));
         p.advance(5 * MINUTE + Duration::from_secs(2));
         upstream.answer_by(|_| Answer::status(500));
-        assert_eq!(alerting::manage::refresh_totals(&p.app.alerts).await.unwrap(), Some(0));
+        assert_eq!(alerts::manage::refresh_totals(&p.app.alerts).await.unwrap(), Some(0));
         let stale = "totals: stale data, oldest refresh 5m2s ago";
         assert_eq!(totals().await, expected(json!([stale])));
     }
@@ -288,17 +290,17 @@ api_test!(statistics_take_turns, |t| async move {
     let customer = t.user(tree.customer, &["admin"]).await;
     let stats =
         async |who: &Persona| data(&t, who, "/alerts/stats", "alerts stats retrieved successfully").await;
-    let alerting = t.app.alerts.alerting();
-    let own = alerting.hold_statistics(owner.org).await.unwrap();
-    let mut asked = std::pin::pin!(stats(&owner));
-    let early = tokio::time::timeout(Duration::from_millis(200), &mut asked).await;
+    let state = &t.app.alerts.state;
+    let own = state.hold_statistics(owner.org).await.unwrap();
+    let mut request = std::pin::pin!(stats(&owner));
+    let early = tokio::time::timeout(Duration::from_millis(200), &mut request).await;
     assert!(early.is_err(), "those of the same organization are being made");
-    assert_eq!(stats(&customer).await["total"], 0, "nobody else waits for that");
+    assert_eq!(stats(&customer).await["total"], 0, "other callers do not wait for that");
     // Two in all.
-    let other = alerting.hold_statistics(tree.reseller).await.unwrap();
-    assert!(alerting.hold_statistics(tree.distributor).await.is_err());
+    let other = state.hold_statistics(tree.reseller).await.unwrap();
+    assert!(state.hold_statistics(tree.distributor).await.is_err());
     // A request for the kept totals does not wait.
     get(&t, &owner, "/alerts/totals").await.expect(200);
     drop((own, other));
-    assert_eq!(asked.await["total"], 0);
+    assert_eq!(request.await["total"], 0);
 });

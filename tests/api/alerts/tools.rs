@@ -18,14 +18,14 @@ pub(super) struct Tool<'t> {
 }
 
 impl<'t> Tool<'t> {
-    async fn of(test: &'t Test, who: &Persona, mode: KeyMode, place: &str) -> Tool<'t> {
+    async fn of(test: &'t Test, who: &Persona, mode: KeyMode, organization: &str) -> Tool<'t> {
         let (_, key) = test.api_key(who.id, mode).await;
-        Tool { test, root: format!("/api/organizations/{place}/alertmanager"), key }
+        Tool { test, root: format!("/api/organizations/{organization}/alertmanager"), key }
     }
 
     /// The same key at another organization; `place` may end in `/tree`.
-    fn at(&self, place: impl std::fmt::Display) -> Tool<'t> {
-        let root = format!("/api/organizations/{place}/alertmanager");
+    fn at(&self, organization: impl std::fmt::Display) -> Tool<'t> {
+        let root = format!("/api/organizations/{organization}/alertmanager");
         Tool { test: self.test, root, key: self.key.clone() }
     }
 
@@ -88,8 +88,8 @@ in_both_modes!(alerts_of_one_organization_and_of_a_branch, |t| async {
     let tool = Tool::of(t, &support, KeyMode::Read, &tree.reseller.to_string()).await;
     assert_eq!(tool.names("").await, ["R"]);
     assert_eq!(tool.at(tree.distributor).names("").await, [""; 0]);
-    for place in [tree.reseller, tree.distributor] {
-        assert_eq!(tool.at(format!("{place}/tree")).names("").await, ["C", "R"]);
+    for organization in [tree.reseller, tree.distributor] {
+        assert_eq!(tool.at(format!("{organization}/tree")).names("").await, ["C", "R"]);
     }
     let branch = tool.at(format!("{}/tree", tree.distributor));
     assert_eq!(branch.names("?filter=alertname%3DC").await, ["C"]);
@@ -106,7 +106,7 @@ in_both_modes!(alerts_of_one_organization_and_of_a_branch, |t| async {
     let refused = branch.get("/alerts?filter=alertname").await.expect(400);
     assert!(refused.text().starts_with("\"bad matcher format"), "{}", refused.text());
 
-    // Exactly what the system sees of its own alert, and it says whose it is.
+    // Exactly what the system sees of its own alert, and it names its system.
     let alert = branch.list("/alerts?filter=alertname%3DC").await.remove(0);
     let own = clients[1].get("/api/v2/alerts").await.expect(200).json();
     assert_eq!(alert, own[0]);
@@ -259,8 +259,8 @@ in_both_modes!(a_silence_is_for_one_system_within_reach, |t| async {
         let mut taken = silence_of(t, &customer.key, "C");
         taken["id"] = json!(theirs);
         assert_eq!(tool.post(&taken).await.expect(404).text(), "\"silence not found\"\n");
-        let kept = clients[3].get(&format!("/api/v2/silence/{theirs}")).await.expect(200).json();
-        assert_eq!(kept["status"]["state"], "active");
+        let stored = clients[3].get(&format!("/api/v2/silence/{theirs}")).await.expect(200).json();
+        assert_eq!(stored["status"]["state"], "active");
     }
 });
 
@@ -281,8 +281,8 @@ api_test!(paths_and_credentials_of_tools, |s| generous(s), |t| async move {
         let foreign = tool.at(tree.other_customer).post(&body).await;
         foreign.expect_message(403, "insufficient permissions");
     }
-    let at = format!("/api/organizations/{}/alertmanager", tree.customer);
-    let alerts = format!("{at}/api/v2/alerts");
+    let root = format!("/api/organizations/{}/alertmanager", tree.customer);
+    let alerts = format!("{root}/api/v2/alerts");
     for (call, status, message) in [
         (t.get(&alerts), 401, "authorization header required"),
         (t.get(&alerts).bearer(&admin.token), 401, "api key required"),
@@ -326,16 +326,16 @@ api_test!(paths_and_credentials_of_tools, |s| generous(s), |t| async move {
         let unknown = read.at(UNKNOWN).call(method, path).send().await;
         assert_eq!(unknown.status, reply.status, "{method} {path}: the path comes before the organization");
     }
-    t.get(&format!("{at}/api/v1/alerts")).bearer(&read.key).send().await.expect(410);
+    t.get(&format!("{root}/api/v1/alerts")).bearer(&read.key).send().await.expect(410);
     for other in [
-        format!("{at}/alertmanager/api/v2/status"),
-        format!("{at}/x"),
-        at.replace("/alertmanager", "/api/v2/status"),
+        format!("{root}/alertmanager/api/v2/status"),
+        format!("{root}/x"),
+        root.replace("/alertmanager", "/api/v2/status"),
     ] {
         t.get(&other).bearer(&read.key).send().await.expect_message(404, "api not found");
     }
-    let asked = t.get(&alerts).bearer(&read.key).header("accept", "text/html").send().await;
-    assert_eq!(asked.status, 406);
+    let reply = t.get(&alerts).bearer(&read.key).header("accept", "text/html").send().await;
+    assert_eq!(reply.status, 406);
     // Suspended people and revoked keys are out at once.
     let owner = t.owner().await;
     t.patch(&format!("/api/users/{}/suspend", admin.id)).bearer(&owner.token).send().await.expect(200);
@@ -375,14 +375,14 @@ async fn hostile(t: &Test, requests: u64) {
     let (mut good, mut refused) = (0, 0);
     for _ in 0..requests {
         let foreign = secrets[draw(secrets.len())].clone();
-        let place = &places[draw(places.len())];
-        let at = tool.at(format!("{place}{}", ["", "/tree", "/tree/tree", "/%74ree"][draw(4)]));
+        let organization = &places[draw(places.len())];
+        let probe = tool.at(format!("{organization}{}", ["", "/tree", "/tree/tree", "/%74ree"][draw(4)]));
         let name = ["organization_id", "system_key", "system_id", "alertname", "__name__"][draw(5)];
         let operator = ["%3D", "%21%3D", "%3D~", "%21~"][draw(4)];
         let value = [foreign.as_str(), ".*", "", "(?s).%2B", "%22"][draw(5)];
         let call = match draw(8) {
-            0 => at.call("GET", &format!("/silence/{}", silences[draw(2)])),
-            1 => at.call("DELETE", &format!("/silence/{}", silences[draw(2)])),
+            0 => probe.call("GET", &format!("/silence/{}", silences[draw(2)])),
+            1 => probe.call("DELETE", &format!("/silence/{}", silences[draw(2)])),
             2 | 3 => {
                 let mut body = silence_of(t, if draw(2) == 0 { &foreign } else { own[draw(2)] }, "R");
                 if draw(2) == 0 {
@@ -394,11 +394,11 @@ async fn hostile(t: &Test, requests: u64) {
                     let sent = json!({"name": name, "value": foreign, "isRegex": draw(2) == 0, "isEqual": draw(2) == 0});
                     body["matchers"].as_array_mut().unwrap().push(sent);
                 }
-                at.call("POST", "/silences").json(body)
+                probe.call("POST", "/silences").json(body)
             }
-            4 => at.call("GET", &format!("/silences?filter={name}{operator}{value}")),
-            5 => at.call("GET", &format!("/alerts/groups?filter={name}{operator}{value}&receiver=.*")),
-            _ => at.call("GET", &format!("/alerts?filter={name}{operator}{value}&silenced={}", draw(2))),
+            4 => probe.call("GET", &format!("/silences?filter={name}{operator}{value}")),
+            5 => probe.call("GET", &format!("/alerts/groups?filter={name}{operator}{value}&receiver=.*")),
+            _ => probe.call("GET", &format!("/alerts?filter={name}{operator}{value}&silenced={}", draw(2))),
         };
         let call = if draw(3) == 0 { call.header("x-scope-orgid", &secrets[draw(2)]) } else { call };
         let reply = call.send().await;
@@ -412,13 +412,13 @@ async fn hostile(t: &Test, requests: u64) {
         for secret in &secrets {
             // A refused matcher may be repeated to the one who sent it.
             let is_echo = reply.status == 400 && text.contains("matcher");
-            assert!(is_echo || !text.contains(secret.as_str()), "{place}: {text}");
+            assert!(is_echo || !text.contains(secret.as_str()), "{organization}: {text}");
         }
     }
     assert!(good > requests / 20 && refused > requests / 20, "{good} and {refused}");
     for (c, id) in theirs.into_iter().zip(&silences) {
-        let kept = c.get(&format!("/api/v2/silence/{id}")).await.expect(200).json();
-        assert_eq!((&kept["status"]["state"], &kept["comment"]), (&json!("active"), &json!("at work")));
+        let stored = c.get(&format!("/api/v2/silence/{id}")).await.expect(200).json();
+        assert_eq!((&stored["status"]["state"], &stored["comment"]), (&json!("active"), &json!("at work")));
         let all = c.get("/api/v2/silences").await.expect(200).json();
         assert_eq!(all.as_array().unwrap().len(), 1, "no silence was made for them");
     }

@@ -77,19 +77,19 @@ api_test!(every_change_of_active_alerts_shows_at_once_in_every_process, |t| asyn
     assert_eq!(active("a third one").await, 2);
 
     // A repeated alert can have another summary.
-    let found = async || {
+    let figures = async || {
         let path = "/api/alerts?search=degraded";
         is_same(&processes, &owner, &[path], "another summary").await;
-        let found = t.get(path).bearer(&owner.token).send().await.expect(200).data();
-        found["pagination"]["total_count"].as_u64().unwrap()
+        let figures = t.get(path).bearer(&owner.token).send().await.expect(200).data();
+        figures["pagination"]["total_count"].as_u64().unwrap()
     };
-    assert_eq!(found().await, 0);
+    assert_eq!(figures().await, 0);
     let ends = bailiwick_domain::Ts(t.app.platform.now().0 + 600_000_000).rfc3339(3);
     let mut again = json!([{"labels": {"alertname": "C", "severity": "critical"}, "endsAt": ends,
         "annotations": {"summary": "RAID degraded"}}]);
     client.push(&again.to_string()).await.expect(200);
     written(&t).await;
-    assert_eq!(found().await, 1);
+    assert_eq!(figures().await, 1);
     // It can also have begun earlier than it was known.
     let oldest = async || {
         active("an earlier start").await;
@@ -136,29 +136,29 @@ api_test!(every_change_of_texts_shows_at_once_in_a_search_of_every_process, |t| 
         "/api/applications?search=mail&sort_by=organization_name&sort_direction=desc",
         "/api/applications?search=e&sort_by=last_inventory_at&page_size=1&page=2",
     ];
-    let found = async |after: &str| {
+    let matches = async |after: &str| {
         is_same(&processes, &owner, &paths, after).await;
-        let found = t.get(paths[0]).bearer(&owner.token).send().await.expect(200).data();
-        found["applications"]["total_count"].as_u64().unwrap()
+        let matches = t.get(paths[0]).bearer(&owner.token).send().await.expect(200).data();
+        matches["applications"]["total_count"].as_u64().unwrap()
     };
     let system = t.system(tree.customer).await;
-    assert_eq!(found("nothing").await, 0);
+    assert_eq!(matches("nothing").await, 0);
     send(&t, &system, cluster(json!([module("mail1", "mail"), module("web1", "web")]))).await;
-    assert_eq!(found("new applications").await, 1);
+    assert_eq!(matches("new applications").await, 1);
     // One goes and one comes, so no counter moves.
     send(&t, &system, cluster(json!([module("mail1", "mail"), module("mail2", "web")]))).await;
-    assert_eq!(found("another name").await, 2);
+    assert_eq!(matches("another name").await, 2);
     let mut named = module("mail1", "mail");
     named["ui_name"] = json!("Post");
     send(&t, &system, cluster(json!([named, module("mail2", "web")]))).await;
-    found("another shown name").await;
+    matches("another shown name").await;
     let mut hidden = module("mail2", "web");
     hidden["certification_level"] = json!(1);
     send(&t, &system, cluster(json!([module("mail1", "mail"), hidden]))).await;
-    assert_eq!(found("an application that lists leave out").await, 1);
+    assert_eq!(matches("an application that lists leave out").await, 1);
     let id = id_of(&t, &owner, "mail1").await;
     t.delete(&format!("/api/applications/{id}")).bearer(&owner.token).send().await.expect(200);
-    assert_eq!(found("a removal").await, 0);
+    assert_eq!(matches("a removal").await, 0);
     send(&t, &system, cluster(json!([module("mail1", "mail"), module("web1", "web")]))).await;
     let path = format!("/api/systems/{}", system.id);
     for (method, path, body, left) in [
@@ -169,7 +169,7 @@ api_test!(every_change_of_texts_shows_at_once_in_a_search_of_every_process, |t| 
         ("DELETE", format!("/api/customers/{}", tree.other_customer), Value::Null, 0),
     ] {
         change(&t, &owner, method, &path, body).await;
-        assert_eq!(found(&format!("{method} {path}")).await, left, "{method} {path}");
+        assert_eq!(matches(&format!("{method} {path}")).await, left, "{method} {path}");
     }
 });
 

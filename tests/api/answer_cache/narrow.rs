@@ -26,11 +26,11 @@ api_test!(a_change_of_a_system_leaves_figures_that_do_not_depend_on_its_columns,
     written(&t).await;
     let paths = ["/api/alerts/totals", "/api/systems/trend?period=7"];
     let creators = async || -> Vec<Value> {
-        let found = t.get("/api/filters/systems").bearer(&owner.token).send().await.expect(200).data();
-        found["created_by"].as_array().unwrap().iter().map(|creator| creator["name"].clone()).collect()
+        let filters = t.get("/api/filters/systems").bearer(&owner.token).send().await.expect(200).data();
+        filters["created_by"].as_array().unwrap().iter().map(|creator| creator["name"].clone()).collect()
     };
-    let (before, by) = (ask(&t, &owner, &paths).await, creators().await);
-    assert_eq!((&before[0]["critical"], by.is_empty()), (&json!(1), false));
+    let (before, creator_names) = (ask(&t, &owner, &paths).await, creators().await);
+    assert_eq!((&before[0]["critical"], creator_names.is_empty()), (&json!(1), false));
     change_unseen(&t, "UPDATE alert_history SET severity = 'warning'").await;
     change_unseen(
         &t,
@@ -41,7 +41,7 @@ api_test!(a_change_of_a_system_leaves_figures_that_do_not_depend_on_its_columns,
     let renamed = format!("UPDATE systems SET created_by = {word} WHERE creator_user_id IS NOT NULL");
     change_unseen(&t, &renamed).await;
     rename(&t, &owner, &format!("/api/systems/{}", client.system.id), "Renamed").await;
-    assert_eq!((ask(&t, &owner, &paths).await, creators().await), (before.clone(), by.clone()));
+    assert_eq!((ask(&t, &owner, &paths).await, creators().await), (before.clone(), creator_names.clone()));
     // One system more concerns them all.
     t.system(tree.customer).await;
     // Ids of one millisecond have no order, so any of the systems may be the one that names its creator.

@@ -157,7 +157,7 @@ api_test!(a_key_has_a_burst_and_a_rate_of_its_own, |t| async move {
     let refused = roles(&t, &token).from("192.0.2.44").send().await;
     let refused = refused.expect_message(429, "rate limit exceeded");
     assert_eq!(refused.header("retry-after"), Some("1"));
-    // Before the kind of credential is looked at.
+    // Before the kind of credential is checked.
     t.get("/api/me").bearer(&token).send().await.expect(429);
     t.get("/api/user/profile").bearer(&token).send().await.expect(429);
     roles(&t, &other).send().await.expect(200);
@@ -229,9 +229,9 @@ api_test!(refusals_of_dead_keys_go_after_ninety_days, |t| async move {
     assert_eq!((run().await, refusals().await), (2, 2));
     // The events of the keys stay, and so do the refusals of a key that works or that went with its owner.
     let owner = t.owner().await;
-    let mut kept = events(&t, &owner).await;
-    kept.sort();
-    assert_eq!(kept, ["auth_failed invalid_secret", "created", "created", "created", "revoked"]);
+    let mut remaining = events(&t, &owner).await;
+    remaining.sort();
+    assert_eq!(remaining, ["auth_failed invalid_secret", "created", "created", "created", "revoked"]);
     t.clock.set(before.plus(366 * DAY));
     assert_eq!((run().await, refusals().await), (1, 1));
 });

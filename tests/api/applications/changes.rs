@@ -19,8 +19,8 @@ api_test!(notes_and_what_is_ignored, |t| async move {
     let shown = shown.expect_message(200, "application updated successfully").data();
     assert_eq!((&shown["notes"], &shown["status"]), (&json!("seen to"), &json!("unassigned")));
     assert_eq!((&shown["module_id"], &shown["updated_at"]), (&json!("mail1"), &json!(t.app.platform.now())));
-    for kept in [json!({}), json!({"notes": null})] {
-        assert_eq!(put(&t, &c, &id, kept).await.expect(200).data(), shown);
+    for body in [json!({}), json!({"notes": null})] {
+        assert_eq!(put(&t, &c, &id, body).await.expect(200).data(), shown);
     }
     put(&t, &c, &id, json!({"notes": "a\0"})).await.expect_fields(&[("notes", "invalid_format")]);
     put(&t, &c, &id, json!({"notes": 1})).await.expect_fields(&[("notes", "wrong_type")]);
@@ -166,7 +166,7 @@ api_test!(applications_come_and_go_with_their_system, |t| async move {
     let id = id_of(&t, &owner, "mail1").await;
     assign(&t, &owner, &id, tree.reseller).await.expect(200);
     assign(&t, &owner, &format!("{}-loki1", s.id), tree.reseller).await.expect(200);
-    let seen = async || {
+    let counts = async || {
         figures_are_true(&t).await;
         let totals = data(&t, &owner, "/applications/totals").await;
         let summary = data(&t, &owner, "/applications/summary").await;
@@ -178,20 +178,20 @@ api_test!(applications_come_and_go_with_their_system, |t| async move {
         (totals["total"].as_u64().unwrap(), stats["applications_count"].as_u64().unwrap())
     };
     let path = format!("/systems/{}", s.id);
-    assert_eq!(seen().await, (2, 2));
+    assert_eq!(counts().await, (2, 2));
     delete(&t, &owner, &path).await.expect(200);
-    assert_eq!(seen().await, (0, 0));
+    assert_eq!(counts().await, (0, 0));
     t.patch(&format!("/api{path}/restore")).bearer(&owner.token).send().await.expect(200);
-    assert_eq!(seen().await, (2, 2));
+    assert_eq!(counts().await, (2, 2));
     // With its organization: the assignment to another one does not keep it.
     for (what, expected) in [("delete", (0, 0)), ("restore", (2, 2))] {
         let path = format!("/api/customers/{}", tree.customer);
         let call = if what == "delete" { t.delete(&path) } else { t.patch(&format!("{path}/restore")) };
         call.bearer(&owner.token).send().await.expect(200);
-        assert_eq!(seen().await, expected, "{what}");
+        assert_eq!(counts().await, expected, "{what}");
     }
     delete(&t, &owner, &format!("{path}/destroy")).await.expect(200);
-    assert_eq!(seen().await, (0, 0));
+    assert_eq!(counts().await, (0, 0));
     for table in ["applications", "application_hosts", "application_counts", "assignment_counts"] {
         let text = format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table}");
         let (rows,): (i64,) = Q::new(&text).one(&t.app.platform.db).await.unwrap();

@@ -28,11 +28,11 @@ api_test!(the_sample_yields_what_the_contract_says, |t| async move {
     assert_eq!(list["applications"].as_array().unwrap().len(), 24);
     assert!(!list.to_string().contains("dokuwiki"));
     let mut item = by_module(&t, &c, "").await.remove("nextcloud1").unwrap();
-    let (id, at) = (item["id"].as_str().unwrap().to_owned(), receipt.to_string());
+    let (id, received_at) = (item["id"].as_str().unwrap().to_owned(), receipt.to_string());
     let words = [
         (id.as_str(), "[id]"),
         (&*s.id.to_string(), "[system]"),
-        (&*at, "[receipt]"),
+        (&*received_at, "[receipt]"),
         (item["system"]["name"].clone().as_str().unwrap(), "[system name]"),
     ]
     .map(|(a, b)| (a.to_owned(), b));
@@ -99,25 +99,25 @@ api_test!(only_what_changes_is_written, |t| async move {
     // The same again: only the time.
     t.advance(Duration::from_secs(60));
     send(&t, &s, document("1.0", 1)).await;
-    let (updated, seen, _) = shown().await;
-    assert_eq!((updated, seen), (json!(first), json!(t.app.platform.now())));
+    let (updated, last_seen, _) = shown().await;
+    assert_eq!((updated, last_seen), (json!(first), json!(t.app.platform.now())));
     // Figures are stored, but are no change of the application.
     t.advance(Duration::from_secs(60));
     send(&t, &s, document("1.0", 2)).await;
-    let (updated, seen, detail) = shown().await;
-    assert_eq!((updated, seen), (json!(first), json!(t.app.platform.now())));
+    let (updated, last_seen, detail) = shown().await;
+    assert_eq!((updated, last_seen), (json!(first), json!(t.app.platform.now())));
     assert_eq!(detail["inventory_data"], json!({"active_users": 2, "certification_level": 4}));
     t.advance(Duration::from_secs(60));
     send(&t, &s, document("1.1", 2)).await;
-    let (updated, seen, detail) = shown().await;
+    let (updated, last_seen, detail) = shown().await;
     assert_eq!(
-        (updated, seen, &detail["version"]),
+        (updated, last_seen, &detail["version"]),
         (json!(t.app.platform.now()), json!(t.app.platform.now()), &json!("1.1"))
     );
     let other = by_module(&t, &c, "").await["web1"]["id"].as_str().unwrap().to_owned();
     assert_eq!(data(&t, &c, &format!("/applications/{other}")).await["updated_at"], json!(first));
     figures_are_true(&t).await;
-    // A document without modules says nothing about them.
+    // A document without modules leaves them as they are.
     for body in [
         cluster(json!([])),
         cluster(json!([null, {"id": "x"}])),
@@ -141,8 +141,8 @@ api_test!(names_that_are_missing_are_kept, |t| async move {
     let bare = json!({"id": "mail1", "module": "mail", "ui_name": "", "certification_level": 4});
     send(&t, &s, cluster(json!([bare]))).await;
     let row = by_module(&t, &c, "").await["mail1"].clone();
-    let kept = ["name", "source", "display_name"].map(|k| row[k].as_str().unwrap_or("-"));
-    assert_eq!(kept, ["mail", "ghcr.io/x", "Post"]);
+    let texts = ["name", "source", "display_name"].map(|k| row[k].as_str().unwrap_or("-"));
+    assert_eq!(texts, ["mail", "ghcr.io/x", "Post"]);
     assert_eq!((&row["version"], &row["node_id"]), (&Value::Null, &Value::Null));
     figures_are_true(&t).await;
 });

@@ -76,11 +76,11 @@ api_test!(a_type_has_the_name_of_its_application_seen_last, |t| async move {
     let name = async || {
         let summary = data(&t, &c, "/applications/summary?sort_by=created_at&page_size=5").await;
         let filters = data(&t, &c, "/filters/applications").await;
-        let of = |list: &Value| {
+        let names = |list: &Value| {
             list.as_array().unwrap().iter().find(|r| r["instance_of"] == "mail").unwrap()["name"].clone()
         };
-        assert_eq!(of(&summary["by_type"]), of(&filters["types"]));
-        of(&filters["types"])
+        assert_eq!(names(&summary["by_type"]), names(&filters["types"]));
+        names(&filters["types"])
     };
     for (s, sent, expected) in [
         (&systems[0], json!(null), "mail"),

@@ -26,8 +26,8 @@ async fn is_nobody(thief: &Browser<'_>, page: &str) {
         let reply = thief.send(t.post(&format!("/api/interaction/{step}"))).await;
         assert!([400, 422].contains(&reply.status.as_u16()), "{step}: {}", reply.text());
     }
-    let asked = thief.get(&authorization(&[("prompt", "none")])).await.expect(303);
-    assert_eq!(query(asked.header("location").unwrap())["error"], "login_required");
+    let redirect = thief.get(&authorization(&[("prompt", "none")])).await.expect(303);
+    assert_eq!(query(redirect.header("location").unwrap())["error"], "login_required");
     thief.get("/oidc/login").await.expect(303);
 }
 
@@ -57,18 +57,18 @@ api_test!(a_planted_cookie_does_not_set_the_victims_password, |t| async move {
 });
 
 api_test!(no_step_of_the_sign_in_can_be_left_out, |t| async move {
-    let known = Browser::new(&t);
-    known.code(&[]).await;
+    let browser = Browser::new(&t);
+    browser.code(&[]).await;
     for forced in [("prompt", "login"), ("max_age", "0")] {
         t.advance(std::time::Duration::from_secs(2));
-        let sent = known.get(&authorization(&[("prompt", ""), forced])).await.expect(303);
+        let sent = browser.get(&authorization(&[("prompt", ""), forced])).await.expect(303);
         assert!(sent.header("location").unwrap().starts_with(&format!("{BASE}/oidc/sign-in/")), "{forced:?}");
-        known.send(t.put("/api/interaction").json(json!({"event": "SignIn"}))).await.expect(204);
+        browser.send(t.put("/api/interaction").json(json!({"event": "SignIn"}))).await.expect(204);
         for wrong in [None, Some(json!({"email": OWNER, "password": "Wrong-Horse-7-Battery"}))] {
             if let Some(wrong) = wrong {
-                known.send(t.patch("/api/interaction/identifiers").json(wrong)).await.expect(422);
+                browser.send(t.patch("/api/interaction/identifiers").json(wrong)).await.expect(422);
             }
-            let reply = known.send(t.post("/api/interaction/submit")).await.expect(422);
+            let reply = browser.send(t.post("/api/interaction/submit")).await.expect(422);
             assert_eq!(reply.json()["code"], "session.identifier_not_found", "{forced:?}");
         }
     }

@@ -32,14 +32,14 @@ fn text(value: &Value, name: &str) -> String {
 /// The tokens of the third-party application for the owner; a JWT where it asks for the service's audience.
 async fn tokens_of_wiki(t: &Test, resource: &str) -> Value {
     let browser = Browser::new(t);
-    let asked = [
+    let parameters = [
         ("client_id", "wiki"),
         ("redirect_uri", WIKI_CALLBACK),
         ("prompt", ""),
         ("scope", "openid profile offline_access"),
         ("resource", resource),
     ];
-    let mut next = browser.sign_in(OWNER, PASSWORD, &asked).await;
+    let mut next = browser.sign_in(OWNER, PASSWORD, &parameters).await;
     if next.starts_with(&format!("{BASE}/oidc/consent/")) {
         let token = form_token(&browser.get(&next).await.expect(200));
         let reply = browser.post(&next, &[("form_token", &token), ("answer", "allow")]).await.expect(303);

@@ -27,7 +27,7 @@ async fn script(t: &Test) -> Browser<'_> {
 /// A field, and the name that is typed into it.
 type Typed<'a> = (&'a str, &'a str);
 
-/// A try with a name and password, the name as the field says.
+/// A try with a name and a password, with the name in this field.
 async fn try_as(script: &Browser<'_>, field: &str, name: &str, password: &str) -> u16 {
     let body = Value::from_iter([(field, name), ("password", password)]);
     script.send(script.t.patch("/api/interaction/identifiers").json(body)).await.status.as_u16()
@@ -90,7 +90,7 @@ api_test!(another_name_of_the_account_gives_no_more_tries, |t| async move {
     for _ in 0..10 {
         assert_eq!(try_as(&script, "email", &email, WRONG).await, 422);
     }
-    // An attacker who guesses does not learn that this password would have been right.
+    // The answer does not reveal that this password would have been right.
     assert_eq!(try_as(&script, "username", name, RIGHT).await, 422);
     let wide: String = email.chars().map(|c| if c == 'u' { 'ｕ' } else { c }).collect();
     assert_ne!(try_as(&script, "email", &wide, RIGHT).await, 204);

@@ -118,8 +118,8 @@ api_test!(broken_pictures_are_refused_and_nothing_else_happens, |t| async move {
             let mut broken = whole.clone();
             for _ in 0..4 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                let at = usize::try_from(state >> 33).unwrap() % broken.len();
-                broken[at] ^= 1 << (state >> 61);
+                let index = usize::try_from(state >> 33).unwrap() % broken.len();
+                broken[index] ^= 1 << (state >> 61);
             }
             let reply = put(&t, &owner, &broken).await;
             assert!(matches!(reply.status.as_u16(), 200 | 400), "{format:?}: {}", reply.text());

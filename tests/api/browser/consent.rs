@@ -1,4 +1,4 @@
-//! The page that asks what an application of a third party may learn, and where it is taken back.
+//! The consent page for the data of an application of a third party, and its withdrawal.
 
 use crate::{CALLBACK_PAGE, CHALLENGE, Kind, Stage};
 use bailiwick_settings::{AccessControl, Application, Client};

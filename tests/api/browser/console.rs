@@ -65,9 +65,9 @@ async fn stage(engine: Engine, kind: Kind) -> (Stage, Tree, Seeded) {
 }
 
 /// Goes to a page, checks it and keeps a picture of it.
-async fn visit(stage: &Stage, path: &str, picture: &str) {
+async fn open_page(stage: &Stage, path: &str, picture: &str) {
     stage.browser.goto(&format!("{}{path}", stage.service.url)).await.unwrap();
-    look(stage, picture).await;
+    check_page(stage, picture).await;
 }
 
 /// What does not fit: the page, texts that are wider than their cells, and the area in the navigation that is shown.
@@ -102,18 +102,18 @@ async fn fits(stage: &Stage, page: &str) {
 }
 
 /// Checks the page that is shown, and keeps a picture of it.
-pub async fn look(stage: &Stage, picture: &str) {
+pub async fn check_page(stage: &Stage, picture: &str) {
     fits(stage, picture).await;
     let axe = std::fs::read_to_string(package("axe-core").unwrap().join("axe.min.js")).unwrap();
     stage.browser.execute(&axe, vec![]).await.unwrap();
     let run = "const done = arguments[0]; axe.run().then(r => done(r.violations.map(v => \
                [v.id, v.help, v.nodes.map(n => [n.html, n.failureSummary])])))";
-    let found = stage.browser.execute_async(run, vec![]).await.unwrap();
+    let violations = stage.browser.execute_async(run, vec![]).await.unwrap();
     stage.picture(picture).await;
-    assert_eq!(found, json!([]), "{picture}");
+    assert_eq!(violations, json!([]), "{picture}");
 }
 
-/// Signs the owner in, who asked for this page.
+/// Signs the owner in, who had requested this page.
 async fn sign_in(stage: &Stage, page: &str) {
     stage.browser.goto(&format!("{}{page}", stage.service.url)).await.unwrap();
     stage.type_into("name", "owner@example.org").await;
@@ -125,17 +125,17 @@ async fn walk(kind: Kind, name: &str) {
     let (stage, _, system) = stage(Engine::Sqlite, kind).await;
     let url = |path: &str| format!("{}{path}", stage.service.url);
     sign_in(&stage, "/console/systems?search=System").await;
-    // The page that was asked for.
+    // The page that was requested.
     stage.text_of(".list").await;
     assert!(stage.browser.current_url().await.unwrap().as_str().ends_with("/console/systems?search=System"));
-    look(&stage, &format!("console-found-{name}")).await;
+    check_page(&stage, &format!("console-found-{name}")).await;
 
     stage.browser.find(Locator::Css("nav a[href='/console/']")).await.unwrap().click().await.unwrap();
     stage.text_of(".counters").await;
-    look(&stage, &format!("console-home-{name}")).await;
+    check_page(&stage, &format!("console-home-{name}")).await;
     stage.browser.find(Locator::Css("nav a[href='/console/systems']")).await.unwrap().click().await.unwrap();
     stage.text_of(".list").await;
-    look(&stage, &format!("console-systems-{name}")).await;
+    check_page(&stage, &format!("console-systems-{name}")).await;
     systems::walk(&stage, &system, name).await;
     applications::walk(&stage, name).await;
     events::walk(&stage, name).await;
@@ -144,10 +144,10 @@ async fn walk(kind: Kind, name: &str) {
     alerts::walk(&stage, &system, name).await;
     notifications::walk(&stage, name).await;
     stage.browser.find(Locator::Css("details.me > summary")).await.unwrap().click().await.unwrap();
-    look(&stage, &format!("console-menu-{name}")).await;
+    check_page(&stage, &format!("console-menu-{name}")).await;
     stage.press_on("form[action='/console/sign-out'] button").await;
     stage.text_of("h1").await;
-    look(&stage, &format!("console-signed-out-{name}")).await;
+    check_page(&stage, &format!("console-signed-out-{name}")).await;
     stage.browser.goto(&url("/console/systems")).await.unwrap();
     assert!(stage.browser.current_url().await.unwrap().path().starts_with("/oidc/sign-in/"));
     stage.browser.clone().close().await.unwrap();

@@ -1,7 +1,7 @@
 //! Second factors in chromium, with an authenticator of its own making (Web Authentication Level 3, section 11): added in the
 //! console and at a sign-in, and used to sign in.
 
-use crate::{Kind, Stage, console::look};
+use crate::{Kind, Stage, console::check_page};
 use axum::http::Method;
 use bailiwick_settings::{SecondFactorMode, Settings};
 use bailiwick_store::{factors, identities};
@@ -76,8 +76,8 @@ impl Stage {
 
     async fn texts_of(&self, css: &str) -> Vec<String> {
         let mut texts = Vec::new();
-        for found in self.browser.find_all(Locator::Css(css)).await.unwrap() {
-            texts.push(found.text().await.unwrap());
+        for element in self.browser.find_all(Locator::Css(css)).await.unwrap() {
+            texts.push(element.text().await.unwrap());
         }
         texts
     }
@@ -96,29 +96,29 @@ async fn add_and_use(engine: Engine, kind: Kind, name: &str) {
     stage.browser.issue_cmd(Authenticator { verifies: true }).await.unwrap();
     stage.open("/console/account/factors").await;
     stage.text_of("form[data-passkey]").await;
-    look(&stage, &format!("sign-in-passkey-{name}")).await;
+    check_page(&stage, &format!("sign-in-passkey-{name}")).await;
     stage.sign_in_with_password().await;
     stage.text_of(".tabs").await;
-    look(&stage, &format!("console-factors-none-{name}")).await;
+    check_page(&stage, &format!("console-factors-none-{name}")).await;
     stage.press_on("a[href$='/passkeys/new']").await;
     stage.text_of(PASSKEY).await;
-    look(&stage, &format!("console-passkey-new-{name}")).await;
+    check_page(&stage, &format!("console-passkey-new-{name}")).await;
     stage.type_into("name", "Work laptop").await;
     stage.press_on(PASSKEY).await;
     assert_eq!(stage.texts_of(".codes code").await.len(), 10);
-    look(&stage, &format!("console-recovery-codes-{name}")).await;
+    check_page(&stage, &format!("console-recovery-codes-{name}")).await;
     stage.press_on("a.main").await;
     assert!(stage.text_of(".rows").await.contains("Work laptop"));
-    look(&stage, &format!("console-factors-{name}")).await;
+    check_page(&stage, &format!("console-factors-{name}")).await;
     stage.press_on("a[href$='/rename']").await;
-    look(&stage, &format!("console-passkey-rename-{name}")).await;
+    check_page(&stage, &format!("console-passkey-rename-{name}")).await;
     // The device has one for this person already.
     stage.open("/console/account/factors/passkeys/new").await;
     stage.text_of(PASSKEY).await;
     stage.browser.find(Locator::Css(PASSKEY)).await.unwrap().click().await.unwrap();
     let message = Locator::Css("form[data-passkey] [role=alert]:not([hidden])");
     stage.browser.wait().at_most(Duration::from_secs(60)).for_element(message).await.unwrap();
-    look(&stage, &format!("console-passkey-again-{name}")).await;
+    check_page(&stage, &format!("console-passkey-again-{name}")).await;
     assert_eq!(stage.passkeys().await, 1);
 
     stage.sign_out_of_the_console().await;
@@ -132,11 +132,11 @@ async fn add_and_use(engine: Engine, kind: Kind, name: &str) {
     stage.open("/console/account/sessions").await;
     stage.sign_in_with_password().await;
     stage.text_of("#code").await;
-    look(&stage, &format!("second-factor-{name}")).await;
+    check_page(&stage, &format!("second-factor-{name}")).await;
     stage.press_on(PASSKEY).await;
     let sessions = stage.text_of(".rows").await;
     assert!(sessions.contains("password + passkey"), "{sessions}");
-    look(&stage, &format!("console-sessions-methods-{name}")).await;
+    check_page(&stage, &format!("console-sessions-methods-{name}")).await;
     stage.browser.clone().close().await.unwrap();
 }
 
@@ -183,26 +183,26 @@ async fn a_required_factor_is_added_at_the_sign_in_on_a_phone_in_the_dark() {
     stage.open("/console/account/factors").await;
     stage.sign_in_with_password().await;
     assert_eq!(stage.text_of("h1").await, "Add a second factor");
-    look(&stage, "add-factor-360-dark").await;
+    check_page(&stage, "add-factor-360-dark").await;
     let secret = stage.text_of("code").await;
     stage.type_into("code", "000000").await;
     stage.press_on(button).await;
-    look(&stage, "add-factor-wrong-360-dark").await;
+    check_page(&stage, "add-factor-wrong-360-dark").await;
     assert_eq!(stage.text_of("code").await, secret, "the application has this one already");
     stage.type_into("code", &stage.code(&secret)).await;
     stage.press_on(button).await;
     let codes = stage.texts_of(".codes code").await;
     assert_eq!(codes.len(), 10);
-    look(&stage, "recovery-codes-360-dark").await;
+    check_page(&stage, "recovery-codes-360-dark").await;
     stage.press_on("a.button").await;
     assert!(stage.text_of(".tabs").await.contains("Sign-in"));
-    look(&stage, "console-factors-required-360-dark").await;
+    check_page(&stage, "console-factors-required-360-dark").await;
     stage.open("/console/account/factors/authenticator").await;
-    look(&stage, "console-authenticator-360-dark").await;
+    check_page(&stage, "console-authenticator-360-dark").await;
     stage.open("/console/account/factors/recovery-codes").await;
     stage.press_on("form.form .main").await;
     assert_eq!(stage.texts_of(".codes code").await.len(), 10);
-    look(&stage, "console-recovery-codes-360-dark").await;
+    check_page(&stage, "console-recovery-codes-360-dark").await;
 
     // A code counts once.
     stage.test.advance(Duration::from_secs(60));
@@ -212,7 +212,7 @@ async fn a_required_factor_is_added_at_the_sign_in_on_a_phone_in_the_dark() {
         stage.open("/console/account/factors").await;
         stage.sign_in_with_password().await;
         assert_eq!(stage.text_of("h1").await, "Second step");
-        look(&stage, "second-factor-360-dark").await;
+        check_page(&stage, "second-factor-360-dark").await;
         stage.type_into("code", &given).await;
         stage.press_on(button).await;
         stage.text_of(".tabs").await;

@@ -36,21 +36,21 @@ fn serve(site: &Recorder, issuer: &str, service: &str, hint: Option<&str>) {
     });
 }
 
-/// Waits until the application says so.
+/// Waits until the application shows this state.
 async fn says(stage: &Stage, wanted: &str) {
-    let mut seen = String::new();
+    let mut text = String::new();
     for _ in 0..1200 {
-        if let Ok(found) = stage.browser.find(Locator::Id("state")).await {
-            seen = found.text().await.unwrap_or_default();
-            if seen == wanted {
+        if let Ok(element) = stage.browser.find(Locator::Id("state")).await {
+            text = element.text().await.unwrap_or_default();
+            if text == wanted {
                 return;
             }
-            assert!(!seen.starts_with("failed"), "{seen}");
+            assert!(!text.starts_with("failed"), "{text}");
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let (address, page) = (stage.browser.current_url().await, stage.browser.source().await);
-    panic!("`{seen}` instead of `{wanted}` at {address:?}: {page:?}");
+    panic!("`{text}` instead of `{wanted}` at {address:?}: {page:?}");
 }
 
 async fn press(stage: &Stage, id: &str) {

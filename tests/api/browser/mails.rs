@@ -4,7 +4,7 @@
 #[path = "../console/every_mail.rs"]
 mod every_mail;
 
-use crate::{Kind, Stage, console::look};
+use crate::{Kind, Stage, console::check_page};
 use bailiwick_identity::passwords;
 use bailiwick_store::identities;
 use bailiwick_testkit::{
@@ -36,7 +36,7 @@ fn temporary_password(welcome: &Received) -> String {
 }
 
 impl Stage {
-    /// Fills in the sign-in that is shown, and chooses another password where that is asked for.
+    /// Fills in the sign-in that is shown, and chooses another password where one is required.
     async fn sign_in_as(&self, login: &mut Login) {
         self.type_into("name", &login.name).await;
         self.type_into("password", &login.password).await;
@@ -53,11 +53,11 @@ impl Stage {
     async fn has_arrived(&self, link: &str) {
         assert!(!self.text_of("h1").await.is_empty(), "{link}");
         let fault = self.browser.find(Locator::Css("main .message")).await;
-        let at = self.browser.current_url().await.unwrap();
-        assert!(fault.is_err(), "{link}: {at}");
+        let address = self.browser.current_url().await.unwrap();
+        assert!(fault.is_err(), "{link}: {address}");
         let sent = link.split('#').next().unwrap();
         let title = self.text_of("h1").await;
-        assert_eq!(at.as_str().split('#').next().unwrap(), sent, "{title}");
+        assert_eq!(address.as_str().split('#').next().unwrap(), sent, "{title}");
     }
 
     /// Opens a link of a mail, first signed out.
@@ -76,7 +76,7 @@ impl Stage {
             assert_eq!(target.unwrap(), json!(part), "{link}");
         }
         if is_console {
-            look(self, picture).await;
+            check_page(self, picture).await;
         } else {
             // What the mail asks for can be done.
             self.text_of("form button").await;

@@ -32,7 +32,7 @@ const ON_A_DESK: &[(&str, &str)] = &[
     ("notifications", "/console/notifications"),
     ("account", "/console/account/sessions"),
 ];
-/// Name and severity of alerts of one system, with what they say.
+/// Name, severity and summary of alerts of one system.
 const ALERTS: &[(&str, &str, &str)] = &[
     ("DiskFull", "critical", "The disk of node 1 is 96 % full"),
     ("BackupFailed", "critical", "The backup of last night has failed"),
@@ -78,7 +78,7 @@ async fn add_headquarters(t: &Test) {
 }
 
 /// Goes to a page of the lists above.
-async fn visit(stage: &Stage, page: &str) {
+async fn open_page(stage: &Stage, page: &str) {
     let (list, tail) = page.split_once(" {first}").unzip();
     stage.browser.goto(&format!("{}{}", stage.service.url, list.unwrap_or(page))).await.unwrap();
     if let Some(tail) = tail {
@@ -101,7 +101,7 @@ async fn shown(stage: &Stage) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_pictures_in_the_documents_show_the_present_pages() {
     let is_writing = std::env::var_os("BAILIWICK_WRITE_PICTURES").is_some();
-    let mut found = BTreeMap::new();
+    let mut shown_pages = BTreeMap::new();
     let kinds = [
         (Kind::default(), ON_A_DESK),
         (Kind { is_dark: true, ..Kind::default() }, IN_THE_DARK),
@@ -110,8 +110,8 @@ async fn the_pictures_in_the_documents_show_the_present_pages() {
     for (kind, pictures) in kinds {
         let stage = stage(kind).await;
         for (name, page) in pictures {
-            visit(&stage, page).await;
-            found.insert((*name).to_owned(), shown(&stage).await);
+            open_page(&stage, page).await;
+            shown_pages.insert((*name).to_owned(), shown(&stage).await);
             let image = stage.browser.screenshot().await.unwrap();
             assert!(image.len() <= BYTES, "{name}: {} bytes", image.len());
             if is_writing {
@@ -123,19 +123,19 @@ async fn the_pictures_in_the_documents_show_the_present_pages() {
     }
     let list = folder().join("shown.json");
     if is_writing {
-        std::fs::write(&list, serde_json::to_string_pretty(&found).unwrap() + "\n").unwrap();
+        std::fs::write(&list, serde_json::to_string_pretty(&shown_pages).unwrap() + "\n").unwrap();
     }
-    let kept: BTreeMap<String, String> =
+    let listed: BTreeMap<String, String> =
         serde_json::from_str(&std::fs::read_to_string(&list).unwrap()).unwrap();
     assert_eq!(
-        kept, found,
+        listed, shown_pages,
         "pages have changed since their pictures were made: run `make pictures` and look at them"
     );
     let documents = ["README.md", "docs/console.md"];
     let root = folder().join("../..");
     let text: String =
         documents.iter().map(|name| std::fs::read_to_string(root.join(name)).unwrap()).collect();
-    for name in found.keys() {
+    for name in shown_pages.keys() {
         let file = format!("pictures/{name}.png");
         assert!(
             folder().join(format!("{name}.png")).exists() && text.contains(&file),

@@ -1,7 +1,7 @@
 //! The API reference at `/docs` and the guide at `/docs/guide`: nothing is loaded from elsewhere, operations can be
 //! tried after a sign-in at the provider, and axe-core finds nothing, on screens of three widths, light and dark.
 
-use crate::{Kind, Stage, console::look, stage};
+use crate::{Kind, Stage, console::check_page, stage};
 use bailiwick_testkit::engine::OWNER_PASSWORD;
 use fantoccini::{Locator, elements::Element, key::Key};
 use serde_json::{Value, json};
@@ -15,13 +15,13 @@ const WATCH: &str = "
     document.addEventListener('securitypolicyviolation', e => window.forbidden.push(e.blockedURI));";
 
 /// The element, as soon as it is there.
-async fn found(stage: &Stage, css: &str) -> Element {
+async fn wait_for(stage: &Stage, css: &str) -> Element {
     let wait = stage.browser.wait().at_most(Duration::from_secs(60));
     wait.for_element(Locator::Css(css)).await.unwrap_or_else(|e| panic!("{css}: {e}"))
 }
 
 async fn click(stage: &Stage, css: &str) {
-    found(stage, css).await.click().await.unwrap_or_else(|e| panic!("{css}: {e}"));
+    wait_for(stage, css).await.click().await.unwrap_or_else(|e| panic!("{css}: {e}"));
 }
 
 async fn go(stage: &Stage, path: &str) {
@@ -32,12 +32,12 @@ async fn run(stage: &Stage, script: &str) -> Value {
     stage.browser.execute(script, vec![]).await.unwrap()
 }
 
-/// Waits until the page says so; a page on its way says nothing.
+/// Waits until the condition holds on the page; while a page loads it does not.
 async fn until(stage: &Stage, what: &str) -> Value {
     for _ in 0..1200 {
-        let seen = stage.browser.execute(&format!("return {what}"), vec![]).await.unwrap_or(Value::Null);
-        if seen != Value::Null && seen != json!(false) {
-            return seen;
+        let value = stage.browser.execute(&format!("return {what}"), vec![]).await.unwrap_or(Value::Null);
+        if value != Value::Null && value != json!(false) {
+            return value;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -49,9 +49,9 @@ async fn send(stage: &Stage) -> (String, String) {
     until(stage, "!document.getElementById('send').disabled").await;
     run(stage, "document.getElementById('answer-state').textContent = ''").await;
     click(stage, "#send").await;
-    let told = "/^\\d/.test(document.getElementById('answer-state').textContent) \
+    let answered = "/^\\d/.test(document.getElementById('answer-state').textContent) \
                 && !document.getElementById('send').disabled";
-    until(stage, told).await;
+    until(stage, answered).await;
     let text = |id: &str| format!("return document.getElementById('{id}').textContent");
     let state = run(stage, &text("answer-state")).await;
     let body = run(stage, &text("answer-body")).await;
@@ -67,7 +67,7 @@ async fn try_out(stage: &Stage, operation: &str) -> (String, String) {
 async fn sign_in(stage: &Stage) {
     click(stage, "#credentials-open").await;
     click(stage, "#sign-in").await;
-    found(stage, "#password").await;
+    wait_for(stage, "#password").await;
     stage.type_into("name", "owner@example.org").await;
     stage.type_into("password", OWNER_PASSWORD).await;
     stage.press().await;
@@ -113,7 +113,7 @@ async fn a_person_signs_in_from_the_reference_and_tries_operations() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let owner = stage.test.owner().await;
-    found(&stage, "#token").await.send_keys(&owner.token).await.unwrap();
+    wait_for(&stage, "#token").await.send_keys(&owner.token).await.unwrap();
     click(&stage, "#credentials-form .main").await;
     let (status, body) = try_out(&stage, "getMe").await;
     assert!(status == "200" && body.contains("owner@example.org"), "{status} {body}");
@@ -142,23 +142,23 @@ async fn a_system_tries_its_operations_with_its_key() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_sign_in_that_fails_is_told_in_plain_words() {
+async fn a_failed_sign_in_is_explained_in_plain_words() {
     let stage = stage(Kind::default()).await;
-    let told = async |wanted: &str| {
+    let shows = async |wanted: &str| {
         let what =
             format!("document.getElementById('sign-in-state')?.textContent.includes({})", json!(wanted));
         until(&stage, &what).await;
         assert_eq!(run(&stage, "return location.search").await, json!(""));
     };
     go(&stage, "/docs/signed-in").await;
-    told("was not begun in this tab").await;
+    shows("was not begun in this tab").await;
     go(&stage, "/docs/signed-in?code=stolen&state=other").await;
-    told("was not begun in this tab").await;
+    shows("was not begun in this tab").await;
     let entry = "sessionStorage.setItem('bailiwick-reference-entry', JSON.stringify(\
                  {state: 'own', verifier: 'v', redirect: 'r', page: location.href}))";
     run(&stage, entry).await;
     go(&stage, "/docs/signed-in?code=stolen&state=other").await;
-    told("was not begun in this tab").await;
+    shows("was not begun in this tab").await;
     for (answer, wanted) in [
         ("error=access_denied", "refused or cancelled"),
         ("error=server_error&error_description=%3Cb%3Ebroken", "The provider refuses: <b>broken."),
@@ -166,9 +166,9 @@ async fn a_sign_in_that_fails_is_told_in_plain_words() {
     ] {
         run(&stage, entry).await;
         go(&stage, &format!("/docs/signed-in?state=own&{answer}")).await;
-        told(wanted).await;
+        shows(wanted).await;
     }
-    look(&stage, "reference-refused").await;
+    check_page(&stage, "reference-refused").await;
     stage.browser.clone().close().await.unwrap();
 }
 
@@ -178,10 +178,10 @@ async fn the_reference_and_the_guide_are_used_by_keys() {
     go(&stage, "/docs").await;
     until(&stage, "!document.getElementById('credentials-open').hidden").await;
     // The list follows what is typed.
-    let body = found(&stage, "body").await;
+    let body = wait_for(&stage, "body").await;
     body.send_keys("/").await.unwrap();
     until(&stage, "document.activeElement.name === 'q'").await;
-    found(&stage, "#find input").await.send_keys("manage:systems secret").await.unwrap();
+    wait_for(&stage, "#find input").await.send_keys("manage:systems secret").await.unwrap();
     let first = "document.querySelector('#found > .operations a')";
     until(&stage, &format!("{first}?.pathname.endsWith('/regenerateSystemSecret')")).await;
     assert!(stage.browser.current_url().await.unwrap().query().unwrap().starts_with("q=manage"));
@@ -200,7 +200,7 @@ async fn the_reference_and_the_guide_are_used_by_keys() {
     until(&stage, "document.activeElement.id === 'credentials-open'").await;
     // The guide is searched without a script.
     go(&stage, "/docs/guide").await;
-    found(&stage, ".bar input[name=q]").await.send_keys(&format!("fresh sign{enter}")).await.unwrap();
+    wait_for(&stage, ".bar input[name=q]").await.send_keys(&format!("fresh sign{enter}")).await.unwrap();
     until(&stage, "location.pathname === '/docs/guide/search' && document.querySelector('mark') !== null")
         .await;
     stage.browser.clone().close().await.unwrap();
@@ -219,7 +219,7 @@ async fn walk(kind: Kind, name: &str) {
         ("/docs/guide/none", "guide-missing"),
     ] {
         go(&stage, path).await;
-        look(&stage, &format!("{picture}-{name}")).await;
+        check_page(&stage, &format!("{picture}-{name}")).await;
     }
     for (path, picture) in [
         ("/docs", "reference"),
@@ -230,14 +230,14 @@ async fn walk(kind: Kind, name: &str) {
     ] {
         go(&stage, path).await;
         until(&stage, "!document.getElementById('credentials-open').hidden").await;
-        look(&stage, &format!("{picture}-{name}")).await;
+        check_page(&stage, &format!("{picture}-{name}")).await;
     }
     run(&stage, "document.querySelectorAll('details').forEach(details => { details.open = true; })").await;
-    look(&stage, &format!("reference-unfolded-{name}")).await;
+    check_page(&stage, &format!("reference-unfolded-{name}")).await;
     send(&stage).await;
-    look(&stage, &format!("reference-answer-{name}")).await;
+    check_page(&stage, &format!("reference-answer-{name}")).await;
     click(&stage, "#credentials-open").await;
-    look(&stage, &format!("reference-authorize-{name}")).await;
+    check_page(&stage, &format!("reference-authorize-{name}")).await;
     stage.browser.clone().close().await.unwrap();
 }
 

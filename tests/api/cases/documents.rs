@@ -1,4 +1,4 @@
-//! JSON as other programs write it: a byte order mark before it, and mistakes whose place must be told.
+//! JSON as other programs write it: a byte order mark before it, and errors with their position.
 
 use bailiwick_testkit::{Reply, Test, api_test};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -17,7 +17,7 @@ async fn takers(t: &Test) -> Vec<Taker> {
     let system = t.system(tree.customer).await;
     let person = format!("Bearer {}", owner.token);
     let appliance = format!("Basic {}", BASE64_STANDARD.encode(format!("{}:{}", system.key, system.secret)));
-    let of = |method, path: &str, authorization: &str, body: serde_json::Value| Taker {
+    let taker = |method, path: &str, authorization: &str, body: serde_json::Value| Taker {
         method,
         path: path.to_owned(),
         authorization: authorization.to_owned(),
@@ -28,13 +28,13 @@ async fn takers(t: &Test) -> Vec<Taker> {
     let silence = json!({"matchers": [matcher], "startsAt": t.app.platform.now(), "endsAt": t.app.platform.now().plus(std::time::Duration::from_secs(60)),
         "createdBy": "c", "comment": "c"});
     vec![
-        of("PUT", &format!("/api/systems/{}", system.id), &person, json!({"notes": "n"})),
-        of("PUT", &format!("/api/customers/{}", tree.customer), &person, json!({"description": "n"})),
-        of("POST", "/api/impersonate/consent", &person, json!({"duration_hours": 1})),
-        of("POST", "/api/alerts/config", &person, json!({"enabled": {"email": true}})),
-        of("POST", "/systems/inventory", &appliance, json!({"a": 1})),
-        of("POST", &format!("{router}/alerts"), &appliance, json!([{"labels": {"alertname": "A"}}])),
-        of("POST", &format!("{router}/silences"), &appliance, silence),
+        taker("PUT", &format!("/api/systems/{}", system.id), &person, json!({"notes": "n"})),
+        taker("PUT", &format!("/api/customers/{}", tree.customer), &person, json!({"description": "n"})),
+        taker("POST", "/api/impersonate/consent", &person, json!({"duration_hours": 1})),
+        taker("POST", "/api/alerts/config", &person, json!({"enabled": {"email": true}})),
+        taker("POST", "/systems/inventory", &appliance, json!({"a": 1})),
+        taker("POST", &format!("{router}/alerts"), &appliance, json!([{"labels": {"alertname": "A"}}])),
+        taker("POST", &format!("{router}/silences"), &appliance, silence),
     ]
 }
 
@@ -58,7 +58,7 @@ api_test!(a_byte_order_mark_before_a_body_is_skipped, |t| async move {
 
 api_test!(a_body_that_is_no_json_is_refused_with_the_place_and_what_stands_there, |t| async move {
     let takers = takers(&t).await;
-    for (body, place) in [
+    for (body, error) in [
         ("{\n\n\n\n\n\n \"é\": NaN}", "unexpected character 'N' at line 7 column 7"),
         ("\u{feff}{\"a\": 01}", "invalid number at line 1 column 8"),
         ("{\"a\": 'b'}", "unexpected character ''' at line 1 column 7"),
@@ -68,7 +68,7 @@ api_test!(a_body_that_is_no_json_is_refused_with_the_place_and_what_stands_there
         ("{\"a\": \"\\x\"}", "invalid escape at line 1 column 8"),
         ("{\"a\": \"\t\"}", "control character in a string at line 1 column 8"),
     ] {
-        let (what, line) = place.split_once(" at ").unwrap();
+        let (what, line) = error.split_once(" at ").unwrap();
         for taker in &takers {
             let reply = send(&t, taker, body).await;
             // An array is expected where alerts are pushed; the mistake comes first all the same.

@@ -4,7 +4,7 @@ mod files;
 mod mails;
 
 use crate::{
-    imports::{told, upload},
+    imports::{row_issues, upload},
     mail::{self, deliver, last, mail_test, password_in, start},
     provider::client::Browser,
 };
@@ -134,7 +134,7 @@ const UNREACHABLE: [&str; 9] = [
     "a,b@x.example",
 ];
 
-api_test!(one_rule_says_what_an_address_is, |t| async move {
+api_test!(one_rule_decides_which_addresses_are_valid, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["super"]).await;
     for address in UNREACHABLE {
@@ -152,10 +152,10 @@ api_test!(one_rule_says_what_an_address_is, |t| async move {
         let cell = address.replace(',', ".");
         let file = format!("{}\nC,,E2,,,,\"{address}\",,,\n", files::HEADER.replace(';', ","));
         let preview = upload(&t, &d, "customers", &file).await.expect(200).data();
-        assert_eq!(told(&preview), [format!("error: email invalid_format [{address}]")], "{cell:?}");
+        assert_eq!(row_issues(&preview), [format!("error: email invalid_format [{address}]")], "{cell:?}");
         let file = format!("email,name,phone,company_name,roles\n\"{address}\",A,,Alfa Customer,Reader\n");
         let preview = upload(&t, &d, "users", &file).await.expect(200).data();
-        assert_eq!(told(&preview), [format!("error: email invalid_format [{address}]")]);
+        assert_eq!(row_issues(&preview), [format!("error: email invalid_format [{address}]")]);
     }
     for address in ["o'neil+x@x.example", "perché@caffè.example", "a@localhost"] {
         post(&t, &d, "/api/users", &user(address, tree.customer)).await.expect(201);
@@ -174,8 +174,8 @@ mail_test!(a_domain_has_one_form, |t, sink| async move {
     }
     // The stored spelling is found, and either form signs in.
     for search in ["münchen", "xn--mnchen"] {
-        let found = get(&t, &owner, &format!("/api/users?search={}", escaped(search))).await;
-        assert_eq!(found["users"][0]["email"], "mario@münchen.example", "{search}");
+        let answer = get(&t, &owner, &format!("/api/users?search={}", escaped(search))).await;
+        assert_eq!(answer["users"][0]["email"], "mario@münchen.example", "{search}");
     }
     let password = password_in(&mail);
     let browser = Browser::new(&t);
@@ -231,9 +231,9 @@ api_test!(upper_and_lower_case_are_one_in_every_script, |t| async move {
     {
         let body = json!({"name": name, "custom_data": {"vat": format!("C{i}")}});
         post(&t, &owner, "/api/customers", &body).await.expect(201);
-        let found = get(&t, &owner, &format!("/api/customers?search={}", escaped(search))).await;
+        let answer = get(&t, &owner, &format!("/api/customers?search={}", escaped(search))).await;
         let names: Vec<&str> =
-            found["customers"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
+            answer["customers"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
         assert!(names.contains(&name), "{search}: {names:?}");
     }
     post(&t, &owner, "/api/users", &user("Παπας@x.example", tree.customer)).await.expect(201);
@@ -312,7 +312,7 @@ api_test!(colleagues_share_a_phone, |t| async move {
     ];
     let file = format!("email,name,phone,company_name,roles\n{}\n", lines.join("\n"));
     let preview = upload(&t, &d, "users", &file).await.expect(200).data();
-    assert_eq!(told(&preview), ["valid:", "valid:"]);
+    assert_eq!(row_issues(&preview), ["valid:", "valid:"]);
 });
 
 api_test!(the_audit_record_finds_nobody_that_it_hides, |t| async move {

@@ -85,10 +85,10 @@ const AT: [&str; 2] = [P, "/collect/api/services/mimir/alertmanager"];
 
 // Proves spec: acceptance#scenarios 35.
 api_test!(scripts_and_senders_push_silence_and_look, |s| generous(s), |t| async move {
-    for at in AT {
+    for base in AT {
         let c = Client::new(&t).await;
         let call = |method: &str, path: &str| {
-            let call = t.call(method.parse().unwrap(), &format!("{at}{path}"));
+            let call = t.call(method.parse().unwrap(), &format!("{base}{path}"));
             call.basic(&c.system.key, &c.system.secret)
         };
         let get = |path: &str| call("GET", path).send();
@@ -127,21 +127,21 @@ api_test!(scripts_and_senders_push_silence_and_look, |s| generous(s), |t| async 
 
 // Proves spec: acceptance#scenarios 35.
 api_test!(dashboards_read_what_they_decode, |s| generous(s), |t| async move {
-    for at in AT {
+    for base in AT {
         let c = Client::new(&t).await;
         c.push(FIRING).await.expect(200);
         c.silence(SILENCE).await.expect(200);
         let call = |method: &str, path: &str| {
-            let call = t.call(method.parse().unwrap(), &format!("{at}{path}"));
+            let call = t.call(method.parse().unwrap(), &format!("{base}{path}"));
             call.basic(&c.system.key, &c.system.secret)
         };
         // Grafana knows a plain router from one of many tenants by where a status is and where none is.
-        let backend = at.trim_end_matches("/alertmanager");
+        let backend = base.trim_end_matches("/alertmanager");
         for (path, is_there) in [
-            (format!("{at}/api/v2/status"), true),
-            (format!("{at}/alertmanager/api/v2/status"), false),
+            (format!("{base}/api/v2/status"), true),
+            (format!("{base}/alertmanager/api/v2/status"), false),
             (format!("{backend}/api/v2/status"), false),
-            (format!("{at}/api/v1/status/buildinfo"), false),
+            (format!("{base}/api/v1/status/buildinfo"), false),
             (format!("{backend}/api/v1/alerts"), false),
         ] {
             let reply = t.get(&path).basic(&c.system.key, &c.system.secret).send().await;
@@ -162,7 +162,7 @@ api_test!(dashboards_read_what_they_decode, |s| generous(s), |t| async move {
         let ended = call("DELETE", &format!("/api/v2/silence/{id}")).send().await.expect(200);
         assert!(ended.body.is_empty());
         for probe in ["/-/ready", "/-/healthy"] {
-            let reply = t.get(&format!("{at}{probe}")).send().await.expect(200);
+            let reply = t.get(&format!("{base}{probe}")).send().await.expect(200);
             assert!(reply.header("content-type").is_some_and(|kind| kind.starts_with("text/plain")));
         }
     }
@@ -213,16 +213,16 @@ api_test!(customers_of_one_reseller_are_tenants_of_their_own, |t| async move {
             let call = p.get(&url).basic(&c.system.key, &c.system.secret).header("x-scope-orgid", &other);
             call.send().await.expect(200);
             c.push(FIRING).await.expect(200);
-            let asked = upstream.take();
-            assert!(!asked.is_empty());
-            for request in asked {
+            let requests = upstream.take();
+            assert!(!requests.is_empty());
+            for request in requests {
                 assert_eq!(request.values("x-scope-orgid"), [org.to_string().as_str()]);
             }
         }
     }
 });
 
-/// The three ways to say nothing of an end.
+/// The three ways to leave out an end.
 const ENDLESS: [&str; 3] = [
     r#"[{"labels":{"alertname":"NodeOffline"}}]"#,
     r#"[{"labels":{"alertname":"NodeOffline"},"endsAt":"0001-01-01T00:00:00Z"}]"#,

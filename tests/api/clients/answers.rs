@@ -340,8 +340,8 @@ async fn things(t: &Test, tree: &Tree) -> Vec<(&'static str, String)> {
 /// Calls of one thing are for users who see it: those of its own level and above.
 fn sees(org_role: &str, path: &str) -> bool {
     let rank = |word: &str| ["owner", "distributor", "reseller", "customer"].iter().position(|w| *w == word);
-    let of = path.split('/').nth(1).unwrap_or_default().trim_end_matches('s');
-    rank(of).is_none_or(|of| rank(&org_role.to_lowercase()) <= Some(of))
+    let family = path.split('/').nth(1).unwrap_or_default().trim_end_matches('s');
+    rank(family).is_none_or(|family| rank(&org_role.to_lowercase()) <= Some(family))
 }
 
 // Proves spec: acceptance#guarantees 16.
@@ -373,8 +373,8 @@ api_test!(no_page_asks_for_what_its_user_is_refused, |t| async move {
             }
             for (permission, calls) in DETAILS {
                 let is_offered = held.contains(&json!(permission));
-                let seen = calls.iter().filter(|path| sees(me["org_role"].as_str().unwrap(), path));
-                for path in seen.filter(|_| is_offered) {
+                let visible = calls.iter().filter(|path| sees(me["org_role"].as_str().unwrap(), path));
+                for path in visible.filter(|_| is_offered) {
                     let path =
                         things.iter().fold((*path).to_owned(), |path, (name, id)| path.replace(name, id));
                     let reply = t.get(&format!("/api{path}")).bearer(&who.token).send().await;

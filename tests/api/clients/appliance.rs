@@ -13,41 +13,41 @@ struct Appliance {
 }
 
 impl Appliance {
-    fn at(&self, path: &str) -> String {
+    fn url(&self, path: &str) -> String {
         format!("{}{path}", self.portal)
     }
 
     async fn heartbeat(&self) -> Curled {
-        let url = self.at("/systems/heartbeat");
+        let url = self.url("/systems/heartbeat");
         let flags = ["-m", "30", "--retry", "3", "-L", "-sSf", "-v", "-X", "POST", "--user"];
         curl(&[&flags[..], &[&self.user, &url]].concat(), b"").await
     }
 
     async fn inventory(&self, document: &[u8]) -> Curled {
-        let url = self.at("/systems/inventory");
+        let url = self.url("/systems/inventory");
         let flags = ["-m", "180", "--retry", "3", "-L", "-sSf", "-v", "-X", "POST", "--user", &self.user];
         let body = ["-H", "Content-Type: application/json", "--data-binary", "@-", &url];
         curl(&[&flags[..], &body].concat(), document).await
     }
 
     async fn info(&self) -> Curled {
-        let url = self.at("/systems/info");
+        let url = self.url("/systems/info");
         let flags = ["-s", "-f", "-m", "20", "--retry", "2", "--retry-delay", "1", "-L", "--user"];
         curl(&[&flags[..], &[&self.user, &url]].concat(), b"").await
     }
 
     async fn backup(&self, bytes: &[u8]) -> Curled {
-        let url = self.at("/systems/backups");
+        let url = self.url("/systems/backups");
         let flags =
             ["-sS", "-v", "--fail-with-body", "-X", "POST", "-H", "Content-Type: application/octet-stream"];
         let body = ["-H", "X-Filename: backup.tar.gz.gpg", "--data-binary", "@-", "--user", &self.user, &url];
         curl(&[&flags[..], &body].concat(), bytes).await
     }
 
-    /// The same with nothing said but the method.
+    /// The same with nothing but the method.
     async fn ask(&self, method: &str, path: &str) -> Curled {
         let flags = ["-sS", "-f", "-X", method, "--user", &self.user];
-        curl(&[&flags[..], &[&self.at(path)]].concat(), b"").await
+        curl(&[&flags[..], &[&self.url(path)]].concat(), b"").await
     }
 }
 
@@ -114,8 +114,8 @@ api_test!(
             }
 
             let stored = appliance.backup(&large).await.expect(201);
-            assert!(stored.told.contains("> Expect: 100-continue"), "{}", stored.told);
-            assert!(stored.told.contains("< HTTP/1.1 100 Continue"), "{}", stored.told);
+            assert!(stored.stderr.contains("> Expect: 100-continue"), "{}", stored.stderr);
+            assert!(stored.stderr.contains("< HTTP/1.1 100 Continue"), "{}", stored.stderr);
             let stored = stored.data();
             assert_eq!(
                 (&stored["filename"], &stored["size"]),
@@ -143,7 +143,7 @@ api_test!(a_heartbeat_has_no_body_and_no_type, |s| portal(s), |t| async move {
     for base in BASES {
         let appliance = Appliance { portal: format!("{}{base}", running.url), user: user.clone() };
         let beat = appliance.heartbeat().await.expect(200);
-        let sent: Vec<&str> = beat.told.lines().filter(|line| line.starts_with("> ")).collect();
+        let sent: Vec<&str> = beat.stderr.lines().filter(|line| line.starts_with("> ")).collect();
         let sent = sent.join("\n").to_lowercase();
         assert!(sent.starts_with("> post ") && !sent.contains("content-"), "{sent}");
     }
@@ -258,33 +258,38 @@ api_test!(answers_are_compressed_when_asked_and_never_for_alerts, |t| async move
     appliance.inventory(NS8).await.expect(202);
     settle(&t).await;
     let latest = format!("{}/api/systems/{}/inventory/latest", running.url, system.id);
-    for (asked, expected) in [("gzip, deflate, br, zstd", true), ("identity", false)] {
-        let asked = format!("Accept-Encoding: {asked}");
-        let answer = curl(&["-sS", "-v", "-o", "/dev/null", "-H", &asked, "-H", &bearer, &latest], b"").await;
+    for (encoding, expected) in [("gzip, deflate, br, zstd", true), ("identity", false)] {
+        let accept = format!("Accept-Encoding: {encoding}");
+        let answer =
+            curl(&["-sS", "-v", "-o", "/dev/null", "-H", &accept, "-H", &bearer, &latest], b"").await;
         assert_eq!(
-            answer.told.to_lowercase().contains("< content-encoding: gzip"),
+            answer.stderr.to_lowercase().contains("< content-encoding: gzip"),
             expected,
             "{}",
-            answer.told
+            answer.stderr
         );
         for path in ["alerts", "alerts/groups", "silences", "status"] {
-            let url = appliance.at(&format!("/services/mimir/alertmanager/api/v2/{path}"));
+            let url = appliance.url(&format!("/services/mimir/alertmanager/api/v2/{path}"));
             let answer =
-                curl(&["-sS", "-v", "--user", &appliance.user, "-H", &asked, &url], b"").await.expect(200);
-            assert!(!answer.told.to_lowercase().contains("< content-encoding"), "{path}: {}", answer.told);
+                curl(&["-sS", "-v", "--user", &appliance.user, "-H", &accept, &url], b"").await.expect(200);
+            assert!(
+                !answer.stderr.to_lowercase().contains("< content-encoding"),
+                "{path}: {}",
+                answer.stderr
+            );
             serde_json::from_str::<Value>(&answer.body).expect("plain JSON");
         }
     }
-    // A document over 1 MB is asked for first, and its answer comes after it.
+    // For a document over 1 MB curl waits for `100 Continue`, and the answer follows the body.
     let mut large: Value = serde_json::from_slice(NSEC).unwrap();
     large["facts"]["blob"] = json!("y".repeat(1_100_000));
     let sent = appliance.inventory(large.to_string().as_bytes()).await.expect(202);
-    assert!(sent.told.contains("< HTTP/1.1 100 Continue"), "{}", sent.told);
+    assert!(sent.stderr.contains("< HTTP/1.1 100 Continue"), "{}", sent.stderr);
     // A system that may not send is refused before it has sent the body.
     let stranger = Appliance { user: "SYS-X:my_0.0".to_owned(), ..appliance };
     let refused = stranger.inventory(large.to_string().as_bytes()).await;
-    assert_eq!(refused.status, 401, "{}", refused.told);
-    assert!(!refused.told.contains("100 Continue"), "{}", refused.told);
+    assert_eq!(refused.status, 401, "{}", refused.stderr);
+    assert!(!refused.stderr.contains("100 Continue"), "{}", refused.stderr);
 });
 
 // Proves spec: clients#checklist 15.

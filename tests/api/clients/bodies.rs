@@ -104,18 +104,18 @@ api_test!(nor_where_passwords_keys_files_and_alerts_are_handled, |t| async move 
     client.push(r#"[{"labels":{"alertname":"A"}}]"#).await.expect(200);
     let listed = client.get("/api/v2/alerts").await.expect(200).json();
     let alert = json!({"fingerprint": listed[0]["fingerprint"]});
-    let of = format!("?organization_id={}", tree.customer);
+    let query = format!("?organization_id={}", tree.customer);
     let merged = |more: Value| {
         let mut body = with_more(alert.clone());
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         body
     };
-    spa.post(&format!("/alerts/assignment{of}"), merged(json!({"note": "n"}))).await.expect(200);
-    spa.post(&format!("/alerts/notes{of}"), merged(json!({"text": "n"}))).await.expect(200);
+    spa.post(&format!("/alerts/assignment{query}"), merged(json!({"note": "n"}))).await.expect(200);
+    spa.post(&format!("/alerts/notes{query}"), merged(json!({"text": "n"}))).await.expect(200);
     let silence = merged(json!({"comment": "c", "duration_minutes": 5}));
     for (path, one) in [
         (format!("/systems/{}/alerts/silences", client.system.id), String::new()),
-        ("/alerts/silences".to_owned(), of.clone()),
+        ("/alerts/silences".to_owned(), query.clone()),
     ] {
         let made = spa.post(&format!("{path}{one}"), silence.clone()).await.expect(200).data();
         let id = text(&made, "silence_id");
@@ -147,8 +147,8 @@ const HOUR: std::time::Duration = std::time::Duration::from_secs(3600);
 
 /// Acts as the user and comes back; the new refresh token.
 async fn own_and_back(t: &Test, tree: &bailiwick_testkit::seed::Tree, user: &str) -> String {
-    let by = t.user(tree.distributor, &["super"]).await;
-    let start = t.post("/api/impersonate").bearer(&by.token).json(with_more(json!({"user_id": user})));
+    let actor = t.user(tree.distributor, &["super"]).await;
+    let start = t.post("/api/impersonate").bearer(&actor.token).json(with_more(json!({"user_id": user})));
     let token = text(&expect(start, 200).await, "token");
     let back = expect(t.delete("/api/impersonate").bearer(&token), 200).await;
     text(&back, "refresh_token")
@@ -213,7 +213,7 @@ api_test!(actions_take_an_empty_object_an_empty_body_and_none, |t| async move {
         for action in ["enable", "disable"] {
             patch(&format!("/api/rebranding/{}/{action}", tree.customer)).await.expect(200);
         }
-        // The one action that needs an argument says so, whatever the body is.
+        // The one action that needs an argument reports it, whatever the body.
         let refused = patch(&format!("/api/applications/{application}/assign")).await;
         refused.expect_fields(&[("organization_id", "required")]);
         patch(&format!("/api/applications/{application}/unassign")).await.expect(200);

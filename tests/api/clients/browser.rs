@@ -15,12 +15,12 @@ const STATE: &str = "zQ35SPyiRlWvjJXePalXFRnWRHS0ARen0nCRik84h8M4DCTt9Zk_vTlkNCP
 /// Steps 1 to 5: the tokens of the provider.
 async fn signed_in(t: &Test) -> Value {
     assert_eq!((STATE.len(), CHALLENGE.len()), (86, 43));
-    let found = t.get("/oidc/.well-known/openid-configuration").header("origin", "http://localhost:5173");
-    let found = found.send().await.expect(200).json();
+    let discovery = t.get("/oidc/.well-known/openid-configuration").header("origin", "http://localhost:5173");
+    let discovery = discovery.send().await.expect(200).json();
     let browser = Browser::new(t);
-    let asked = authorization(&[("state", STATE), ("scope", "openid offline_access profile email")]);
-    assert!(!asked.contains("nonce"));
-    assert!(local(&text(&found, "authorization_endpoint")).ends_with("/oidc/auth"));
+    let parameters = authorization(&[("state", STATE), ("scope", "openid offline_access profile email")]);
+    assert!(!parameters.contains("nonce"));
+    assert!(local(&text(&discovery, "authorization_endpoint")).ends_with("/oidc/auth"));
     let changes = [("state", STATE), ("scope", "openid offline_access profile email")];
     let callback = query(&browser.sign_in(OWNER, PASSWORD, &changes).await);
     assert_eq!(callback["state"], STATE);
@@ -32,7 +32,7 @@ async fn signed_in(t: &Test) -> Value {
         ("redirect_uri", CALLBACK),
         ("grant_type", "authorization_code"),
     ];
-    let endpoint = text(&found, "token_endpoint");
+    let endpoint = text(&discovery, "token_endpoint");
     let tokens = t.post(local(&endpoint)).form(&form).send().await.expect(200).json();
     let claims = verified(t, &text(&tokens, "id_token"), "bailiwick").await;
     for name in ["iss", "sub", "aud"] {
@@ -47,7 +47,7 @@ async fn signed_in(t: &Test) -> Value {
     for name in ["email_verified", "phone_number_verified"] {
         assert!(claims.get(name).is_none_or(Value::is_boolean), "{name}: {claims}");
     }
-    assert_eq!(claims["iss"], found["issuer"]);
+    assert_eq!(claims["iss"], discovery["issuer"]);
     tokens
 }
 
@@ -154,8 +154,9 @@ async fn applications(t: &Test, spa: &Spa, customer: bailiwick_domain::OrgId) {
         assert!(totals[field].is_u64(), "{field}: {totals}");
     }
     assert!(totals["by_type"].is_object() && totals["by_status"]["assigned"].is_u64(), "{totals}");
-    for by in [format!("system_id={}", cluster.id), format!("organization_id={customer}")] {
-        let path = format!("/applications/summary?{by}&page=1&page_size=5&sort_by=count&sort_direction=desc");
+    for filter in [format!("system_id={}", cluster.id), format!("organization_id={customer}")] {
+        let path =
+            format!("/applications/summary?{filter}&page=1&page_size=5&sort_by=count&sort_direction=desc");
         let summary = spa.get(&path).await.expect(200).data();
         assert_eq!(summary["by_type"][0]["instance_of"], "mail", "{summary}");
     }

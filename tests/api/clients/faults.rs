@@ -43,7 +43,7 @@ fn comes_back(what: &str, reply: &Reply) {
 }
 
 // Proves spec: clients#checklist 14.
-api_test!(what_passes_says_when_to_come_back, |t| async move {
+api_test!(temporary_errors_have_retry_after, |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     // Each call succeeds once first, so that the later failures are not only those of a first request.
@@ -94,7 +94,7 @@ api_test!(a_storage_that_cannot_be_used_passes, |t| async move {
     let owner = t.owner().await;
     let upload = |t: &Test| calls(t, &system).remove(5).1;
     let id = text(&upload(&t).send().await.expect(201).data(), "id");
-    let away = t.replica_with(|s| s.assets.place = ObjectLocation::Files("/dev/null/assets".into())).await;
+    let away = t.replica_with(|s| s.assets.location = ObjectLocation::Files("/dev/null/assets".into())).await;
     let get = away.get(&format!("/collect/api/systems/backups/{id}")).basic(&system.key, &system.secret);
     let link = t.get(&format!("/api/systems/{}/backups/{id}/download", system.id)).bearer(&owner.token);
     let link = text(&link.send().await.expect(200).data(), "download_url");
@@ -225,25 +225,27 @@ api_test!(every_refusal_of_a_registration_is_an_envelope, |t| async move {
         assert_eq!(reply.header("retry-after").is_some(), waits, "{json}");
         reply.status.as_u16()
     };
-    let of = |secret: &str| json!({"system_secret": secret}).to_string();
+    let registration = |secret: &str| json!({"system_secret": secret}).to_string();
     let lookup = secret.split('.').next().unwrap();
     let wrong = format!("{lookup}.{}", "0".repeat(40));
-    for (body, status) in [(String::new(), 400), ("{".to_owned(), 400), (of("x"), 400), (of(&wrong), 401)] {
+    for (body, status) in
+        [(String::new(), 400), ("{".to_owned(), 400), (registration("x"), 400), (registration(&wrong), 401)]
+    {
         assert_eq!(register(body).await, status);
     }
     assert_eq!(register("x".repeat(2 << 20)).await, 413);
     t.suspend_organization(tree.customer).await;
-    assert_eq!(register(of(&secret)).await, 403);
+    assert_eq!(register(registration(&secret)).await, 403);
     let path = format!("/api/customers/{}/reactivate", tree.customer);
     t.patch(&path).bearer(&owner.token).send().await.expect(200);
-    assert_eq!(register(of(&secret)).await, 200);
+    assert_eq!(register(registration(&secret)).await, 200);
     t.advance(Duration::from_secs(121));
-    assert_eq!(register(of(&secret)).await, 409);
+    assert_eq!(register(registration(&secret)).await, 409);
     for _ in 0..20 {
-        register(of(&wrong)).await;
+        register(registration(&wrong)).await;
     }
-    assert_eq!(register(of(&wrong)).await, 429);
+    assert_eq!(register(registration(&wrong)).await, 429);
     t.advance(Duration::from_secs(61));
     t.app.platform.db.close().await;
-    assert_eq!(register(of(&secret)).await, 503);
+    assert_eq!(register(registration(&secret)).await, 503);
 });

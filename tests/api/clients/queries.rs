@@ -95,11 +95,11 @@ api_test!(without_an_order_there_is_one_and_files_have_it_too, |t| async move {
         let data = spa.get(path).await.expect(200).data();
         let name = if path == "/users" { "email" } else { "name" };
         let listed: Vec<String> = data[rows].as_array().unwrap().iter().map(|r| text(r, name)).collect();
-        let mut at = 0;
+        let mut start = 0;
         for name in listed {
-            let found =
-                file[at..].find(&name).unwrap_or_else(|| panic!("{path}: {name} after {at} in {file}"));
-            at += found + name.len();
+            let offset =
+                file[start..].find(&name).unwrap_or_else(|| panic!("{path}: {name} after {start} in {file}"));
+            start += offset + name.len();
         }
     }
 });

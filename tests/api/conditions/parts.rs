@@ -12,20 +12,20 @@ fn halves(tag: &str) -> (String, String) {
     (state.to_owned(), shown.to_owned())
 }
 
-api_test!(what_a_system_says_of_itself_does_not_stop_a_change, |t| async move {
+api_test!(reports_of_a_system_do_not_block_a_change, |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     let path = format!("/api/systems/{}", system.id);
-    for (round, heard) in ["heartbeat", "inventory", "time"].into_iter().enumerate() {
+    for (round, report) in ["heartbeat", "inventory", "time"].into_iter().enumerate() {
         // The clock outlives a session.
         let owner = t.owner().await;
         let read = async || tag(&t.get(&path).bearer(&owner.token).send().await.expect(200));
         let put = |notes: &str| t.put(&path).bearer(&owner.token).json(json!({"notes": notes}));
-        let ask = |known: &str| t.get(&path).bearer(&owner.token).header("if-none-match", known);
-        let seen = read().await;
-        assert_eq!(read().await, seen);
+        let ask = |etag: &str| t.get(&path).bearer(&owner.token).header("if-none-match", etag);
+        let etag = read().await;
+        assert_eq!(read().await, etag);
         t.advance(Duration::from_secs(60));
-        match heard {
+        match report {
             "heartbeat" => {
                 let call = t.post("/systems/heartbeat").basic(&system.key, &system.secret);
                 assert!(call.send().await.status.is_success());
@@ -35,16 +35,16 @@ api_test!(what_a_system_says_of_itself_does_not_stop_a_change, |t| async move {
             _ => t.advance(Duration::from_secs(300)),
         }
         // There is something new to see, but no person has changed anything.
-        let shown = ask(&seen).send().await.expect(200);
-        let (before, after) = (halves(&seen), halves(&tag(&shown)));
-        assert_eq!(before.0, after.0, "{heard}");
-        assert_ne!(before.1, after.1, "{heard}");
-        put(&format!("round {round}")).header("if-match", &seen).send().await.expect(200);
-        refused(put("lost").header("if-match", &seen).send().await, "If-Match");
+        let shown = ask(&etag).send().await.expect(200);
+        let (before, after) = (halves(&etag), halves(&tag(&shown)));
+        assert_eq!(before.0, after.0, "{report}");
+        assert_ne!(before.1, after.1, "{report}");
+        put(&format!("round {round}")).header("if-match", &etag).send().await.expect(200);
+        refused(put("lost").header("if-match", &etag).send().await, "If-Match");
     }
 });
 
-api_test!(what_documents_say_of_an_application_does_not_stop_a_change, |t| async move {
+api_test!(inventory_of_an_application_does_not_block_a_change, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let system = t.system(tree.customer).await;
@@ -56,28 +56,28 @@ api_test!(what_documents_say_of_an_application_does_not_stop_a_change, |t| async
     send(&t, &system, document("1.0")).await;
     let path = format!("/api/applications/{}-mail1", system.id);
     let read = async || tag(&t.get(&path).bearer(&owner.token).send().await.expect(200));
-    let seen = read().await;
+    let etag = read().await;
     t.advance(Duration::from_secs(60));
     send(&t, &system, document("2.0")).await;
     let now = read().await;
-    assert_eq!(halves(&seen).0, halves(&now).0);
-    assert_ne!(seen, now);
+    assert_eq!(halves(&etag).0, halves(&now).0);
+    assert_ne!(etag, now);
     let put = || t.put(&path).bearer(&owner.token).json(json!({"notes": "seen to"}));
-    put().header("if-match", &seen).send().await.expect(200);
-    refused(put().header("if-match", &seen).send().await, "If-Match");
+    put().header("if-match", &etag).send().await.expect(200);
+    refused(put().header("if-match", &etag).send().await, "If-Match");
 });
 
 // A new name, or another state, of the organization is shown with its people and systems; it is no change of them.
-api_test!(what_happens_above_does_not_stop_a_change, |t| async move {
+api_test!(changes_above_do_not_block_a_change, |t| async move {
     let tree = t.tree().await;
     let (owner, entities) = entities(&t, &tree).await;
     let below: Vec<&Entity> = entities
         .iter()
         .filter(|e| ["/users/", "/systems/"].iter().any(|kind| e.path.contains(kind)))
         .collect();
-    let mut seen = Vec::new();
+    let mut etag = Vec::new();
     for entity in &below {
-        seen.push(entity.tag(&t, &owner).await);
+        etag.push(entity.tag(&t, &owner).await);
     }
     for (family, id) in [("resellers", tree.other_reseller), ("customers", tree.other_customer)] {
         let body = json!({"name": format!("New {family}")});
@@ -85,14 +85,14 @@ api_test!(what_happens_above_does_not_stop_a_change, |t| async move {
     }
     let distributor = format!("/api/distributors/{}", tree.other_distributor);
     t.patch(&format!("{distributor}/suspend")).bearer(&owner.token).send().await.expect(200);
-    for (entity, seen) in below.iter().zip(&seen) {
+    for (entity, etag) in below.iter().zip(&etag) {
         let now = entity.tag(&t, &owner).await;
-        assert_eq!(halves(seen).0, halves(&now).0, "{}", entity.path);
-        assert_ne!(*seen, now, "{}", entity.path);
+        assert_eq!(halves(etag).0, halves(&now).0, "{}", entity.path);
+        assert_ne!(*etag, now, "{}", entity.path);
     }
     t.patch(&format!("{distributor}/reactivate")).bearer(&owner.token).send().await.expect(200);
-    for (entity, seen) in below.iter().zip(&seen) {
-        entity.write(&t, &owner, "changed").header("if-match", seen).send().await.expect(200);
+    for (entity, etag) in below.iter().zip(&etag) {
+        entity.write(&t, &owner, "changed").header("if-match", etag).send().await.expect(200);
     }
 });
 
@@ -109,8 +109,8 @@ api_test!(a_tag_goes_by_content_and_not_by_time, |t| async move {
         assert_ne!(tags[0], tags[1], "{}", entity.path);
         assert_eq!(tags[0], tags[2], "{}", entity.path);
         t.advance(Duration::from_secs(60));
-        let seen = entity.tag(&t, &owner).await;
-        entity.write(&t, &owner, "one").header("if-match", &seen).send().await.expect(200);
-        entity.write(&t, &owner, "two").header("if-match", &seen).send().await.expect(200);
+        let etag = entity.tag(&t, &owner).await;
+        entity.write(&t, &owner, "one").header("if-match", &etag).send().await.expect(200);
+        entity.write(&t, &owner, "two").header("if-match", &etag).send().await.expect(200);
     }
 });

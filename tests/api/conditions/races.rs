@@ -25,9 +25,9 @@ api_test!(of_changes_of_one_state_exactly_one_is_made, |t| async move {
     let (owner, entities) = entities(&t, &tree).await;
     for entity in entities {
         for round in 0..3 {
-            let seen = entity.tag(&t, &owner).await;
+            let etag = entity.tag(&t, &owner).await;
             let words: Vec<String> = (0..4).map(|n| format!("round{round}by{n}")).collect();
-            let write = |word: &String| entity.write(&t, &owner, word).header("if-match", &seen);
+            let write = |word: &String| entity.write(&t, &owner, word).header("if-match", &etag);
             let won = winner(at_once(words.iter().map(write).collect()).await);
             let shown = entity.word(&t, &owner).await;
             assert!(shown.as_str().unwrap().starts_with(&words[won]), "{}: {shown}", entity.path);
@@ -44,10 +44,10 @@ api_test!(of_a_change_and_a_suspension_one_is_made, |t| async move {
             continue;
         }
         for round in 0..3 {
-            let seen = entity.tag(&t, &owner).await;
+            let etag = entity.tag(&t, &owner).await;
             let patch = |what: &str| t.patch(&format!("{}/{what}", entity.path)).bearer(&owner.token);
-            let write = entity.write(&t, &owner, &format!("round{round}")).header("if-match", &seen);
-            let won = winner(at_once(vec![write, patch("suspend").header("if-match", &seen)]).await);
+            let write = entity.write(&t, &owner, &format!("round{round}")).header("if-match", &etag);
+            let won = winner(at_once(vec![write, patch("suspend").header("if-match", &etag)]).await);
             if won == 1 {
                 patch("reactivate").send().await.expect(200);
             }

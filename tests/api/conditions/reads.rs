@@ -16,19 +16,19 @@ api_test!(an_entity_that_has_not_changed_is_not_sent_again, |t| async move {
         assert!(varies.iter().any(|v| v.eq_ignore_ascii_case("authorization")), "{path}: {varies:?}");
         assert_eq!(read.header("cache-control"), Some("no-store"), "{path}");
 
-        let ask = |known: &str| t.get(path).bearer(&owner.token).header("if-none-match", known);
+        let ask = |etag: &str| t.get(path).bearer(&owner.token).header("if-none-match", etag);
         let weak = format!("W/{tag}");
         let listed = format!("\"a,b\" ,, {tag},W/\"c\"");
-        for known in [tag.as_str(), &weak, &listed, "*", " * "] {
-            let reply = ask(known).send().await.expect(304);
-            assert_eq!((reply.body.len(), reply.header("etag")), (0, Some(tag.as_str())), "{path} {known}");
-            assert_eq!(reply.header("content-type"), None, "{path} {known}");
-            assert!(reply.headers.contains_key("vary"), "{path} {known}");
+        for etag in [tag.as_str(), &weak, &listed, "*", " * "] {
+            let reply = ask(etag).send().await.expect(304);
+            assert_eq!((reply.body.len(), reply.header("etag")), (0, Some(tag.as_str())), "{path} {etag}");
+            assert_eq!(reply.header("content-type"), None, "{path} {etag}");
+            assert!(reply.headers.contains_key("vary"), "{path} {etag}");
         }
         ask("\"x\"").header("if-none-match", &tag).send().await.expect(304);
         // A header that cannot be read is as good as none: a reader gets everything.
-        for known in ["\"x\"", "", "x", &tag[1..], "*, \"x\"", "w/\"x\""] {
-            assert_eq!(ask(known).send().await.expect(200).json(), body, "{path} {known}");
+        for etag in ["\"x\"", "", "x", &tag[1..], "*, \"x\"", "w/\"x\""] {
+            assert_eq!(ask(etag).send().await.expect(200).json(), body, "{path} {etag}");
         }
         let head = t.call(Method::HEAD, path).bearer(&owner.token);
         assert_eq!(head.send().await.expect(200).header("etag"), Some(tag.as_str()), "{path}");
@@ -49,7 +49,7 @@ api_test!(a_reader_may_insist_on_what_he_knows, |t| async move {
     for entity in entities {
         entity.write(&t, &owner, "first").send().await.expect(200);
         let old = entity.tag(&t, &owner).await;
-        let ask = |known: &str| t.get(&entity.path).bearer(&owner.token).header("if-match", known);
+        let ask = |etag: &str| t.get(&entity.path).bearer(&owner.token).header("if-match", etag);
         ask(&old).send().await.expect(200);
         ask(&old).header("if-none-match", &old).send().await.expect(304);
         entity.write(&t, &owner, "second").send().await.expect(200);
@@ -79,16 +79,16 @@ api_test!(a_packed_answer_has_a_tag_of_its_own, |t| async move {
     for name in ["content-encoding", "etag", "vary"] {
         assert_eq!(head.header(name), reply.header(name), "{name} of HEAD");
     }
-    for known in [&plain, &packed] {
-        ask().header("if-none-match", known).send().await.expect(304);
-        t.get(&path).bearer(&owner.token).header("if-none-match", known).send().await.expect(304);
+    for etag in [&plain, &packed] {
+        ask().header("if-none-match", etag).send().await.expect(304);
+        t.get(&path).bearer(&owner.token).header("if-none-match", etag).send().await.expect(304);
     }
     write("short").header("if-match", &packed).send().await.expect(200);
     refused(write("shorter").header("if-match", &packed).send().await, "If-Match");
 });
 
-// A caller who may see less gets other bytes, hence another tag, and may still say which state they have seen.
-api_test!(callers_who_see_different_things_have_different_tags, |t| async move {
+// A caller with less access gets other bytes, hence another tag, and may still send it as a condition.
+api_test!(callers_with_different_views_get_different_tags, |t| async move {
     let tree = t.tree().await;
     let admin = t.user(tree.reseller, &["admin"]).await;
     // A key is not shown secrets.
@@ -115,8 +115,8 @@ api_test!(callers_who_see_different_things_have_different_tags, |t| async move {
     let person = t.user(tree.reseller, &["reader"]).await;
     let path = format!("/api/users/{}", person.id);
     let owner = t.owner().await;
-    let of = async |who: &Persona| t.get(&path).bearer(&who.token).send().await.expect(200);
-    let (more, less) = (of(&owner).await, of(&admin).await);
+    let reply_to = async |who: &Persona| t.get(&path).bearer(&who.token).send().await.expect(200);
+    let (more, less) = (reply_to(&owner).await, reply_to(&admin).await);
     assert_ne!((more.data(), tag(&more)), (less.data(), tag(&less)));
 });
 

@@ -15,16 +15,16 @@ impl Steps<'_> {
         tag(&self.t.get(&self.path).bearer(&self.who.token).send().await.expect(200))
     }
 
-    fn call(&self, method: Method, below: &str, body: &Value, known: &str) -> Call {
+    fn call(&self, method: Method, below: &str, body: &Value, etag: &str) -> Call {
         let call = self.t.call(method, &format!("{}{below}", self.path)).bearer(&self.who.token);
-        let call = call.header("if-match", known);
+        let call = call.header("if-match", etag);
         if body.is_null() { call } else { call.json(body.clone()) }
     }
 
     /// Refused with `before` and anything unknown, done with the present tag.
     async fn step(&self, method: Method, below: &str, body: Value, before: &str) {
-        for known in ["\"x.y\"", before] {
-            refused(self.call(method.clone(), below, &body, known).send().await, "If-Match");
+        for etag in ["\"x.y\"", before] {
+            refused(self.call(method.clone(), below, &body, etag).send().await, "If-Match");
         }
         let unreadable = self.call(method.clone(), below, &body, "x").send().await;
         unreadable.expect_fields(&[("If-Match", "malformed_header")]);
@@ -50,7 +50,7 @@ api_test!(changes_of_state_keep_to_the_condition, |t| async move {
         steps.step(Method::PATCH, "/suspend", Value::Null, &before).await;
         steps.step(Method::PATCH, "/reactivate", Value::Null, &before).await;
         steps.step(Method::DELETE, "", Value::Null, &before).await;
-        let call = |below: &str, method: Method, known: &str| steps.call(method, below, &Value::Null, known);
+        let call = |below: &str, method: Method, etag: &str| steps.call(method, below, &Value::Null, etag);
         refused(call("/restore", Method::PATCH, &before).send().await, "If-Match");
         call("/restore", Method::PATCH, "*").send().await.expect(200);
         steps.step(Method::DELETE, "/destroy", Value::Null, &before).await;

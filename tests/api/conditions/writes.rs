@@ -3,26 +3,26 @@
 use super::*;
 use bailiwick_testkit::api_test;
 
-api_test!(a_change_of_what_was_seen_is_refused_when_it_is_no_longer_so, |t| async move {
+api_test!(a_change_of_an_outdated_state_is_refused, |t| async move {
     let tree = t.tree().await;
     let (owner, entities) = entities(&t, &tree).await;
     for entity in entities {
         let path = entity.path.as_str();
         entity.write(&t, &owner, "first").send().await.expect(200);
-        let seen = entity.tag(&t, &owner).await;
-        let written = entity.write(&t, &owner, "second").header("if-match", &seen).send().await.expect(200);
+        let etag = entity.tag(&t, &owner).await;
+        let written = entity.write(&t, &owner, "second").header("if-match", &etag).send().await.expect(200);
         // The body of a change is not the answer of a read (RFC 9110 §9.3.4).
         assert_eq!(written.header("etag"), None, "{path}");
         let now = entity.tag(&t, &owner).await;
-        refused(entity.write(&t, &owner, "lost").header("if-match", &seen).send().await, "If-Match");
+        refused(entity.write(&t, &owner, "lost").header("if-match", &etag).send().await, "If-Match");
         let weak = format!("W/{now}");
-        let unknown = format!("\"x\", {seen}");
-        for known in [weak.as_str(), "\"x\"", &unknown, "", "\"\"", "\"x.y\""] {
-            let reply = entity.write(&t, &owner, "lost").header("if-match", known).send().await;
+        let unknown = format!("\"x\", {etag}");
+        for etag in [weak.as_str(), "\"x\"", &unknown, "", "\"\"", "\"x.y\""] {
+            let reply = entity.write(&t, &owner, "lost").header("if-match", etag).send().await;
             refused(reply, "If-Match");
         }
-        for known in ["*", &now, &weak] {
-            let reply = entity.write(&t, &owner, "lost").header("if-none-match", known).send().await;
+        for etag in ["*", &now, &weak] {
+            let reply = entity.write(&t, &owner, "lost").header("if-none-match", etag).send().await;
             refused(reply, "If-None-Match");
         }
         let reply = entity.write(&t, &owner, "lost").header("if-match", &now).header("if-none-match", "*");
@@ -60,7 +60,7 @@ api_test!(a_condition_that_cannot_be_read_changes_nothing, |t| async move {
     }
 });
 
-// A caller who may not know of the entity learns nothing of its state. A caller who may gets the answer about its state
+// A caller who may not read the entity gets nothing of its state. A caller who may gets the answer about its state
 // before the body is read.
 api_test!(a_condition_is_looked_at_between_scope_and_body, |t| async move {
     let tree = t.tree().await;
@@ -71,16 +71,16 @@ api_test!(a_condition_is_looked_at_between_scope_and_body, |t| async move {
         entity.write(&t, &owner, "first").send().await.expect(200);
         let now = entity.tag(&t, &owner).await;
         let path = entity.path.as_str();
-        for known in ["\"x\"", "x", "*", &now] {
-            let write = |who: &Persona| entity.write(&t, who, "lost").header("if-match", known);
+        for etag in ["\"x\"", "x", "*", &now] {
+            let write = |who: &Persona| entity.write(&t, who, "lost").header("if-match", etag);
             write(&below).send().await.expect_message(403, "insufficient permissions");
             let plain = entity.write(&t, &foreign, "lost").send().await;
             assert!([403, 404].contains(&plain.status.as_u16()), "{path}: {}", plain.text());
             let reply = write(&foreign).send().await;
-            assert_eq!((reply.status, reply.text()), (plain.status, plain.text()), "{path} {known}");
+            assert_eq!((reply.status, reply.text()), (plain.status, plain.text()), "{path} {etag}");
         }
-        let broken = |known: &str| {
-            let call = t.call(entity.method.clone(), path).bearer(&owner.token).header("if-match", known);
+        let broken = |etag: &str| {
+            let call = t.call(entity.method.clone(), path).bearer(&owner.token).header("if-match", etag);
             call.body("{").send()
         };
         refused(broken("\"x\"").await, "If-Match");

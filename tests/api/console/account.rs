@@ -85,9 +85,9 @@ api_test!(sessions_are_listed_and_ended, |t| async move {
     assert!(!page.contains("/console/account/sessions/end"), "{page}");
 });
 
-api_test!(consent_is_given_and_withdrawn_and_what_was_done_is_told, |t| async move {
+api_test!(consent_is_given_and_withdrawn_and_impersonated_actions_are_listed, |t| async move {
     let tree = t.tree().await;
-    let by = t.user(tree.distributor, &["super"]).await;
+    let actor = t.user(tree.distributor, &["super"]).await;
     let user = t.user(tree.customer, &["reader"]).await;
     let browser = Browser::of(&t, &user).await;
     let here = "/console/account/impersonation";
@@ -95,7 +95,7 @@ api_test!(consent_is_given_and_withdrawn_and_what_was_done_is_told, |t| async mo
     browser.post(&format!("{here}/consent"), &[("duration_hours", "1000")]).await.expect(400);
     browser.post(&format!("{here}/consent"), &[("duration_hours", "4")]).await.expect(303);
     assert!(browser.get(here).await.expect(200).text().contains("You agree"));
-    let acting = Browser::of(&t, &by).await;
+    let acting = Browser::of(&t, &actor).await;
     acting.post(&format!("/console/users/{}/impersonate", user.id), &[]).await.expect(303);
     acting.get("/console/systems").await.expect(200);
     for path in ["", "/keys", "/factors", "/factors/authenticator", "/sessions", "/impersonation"] {

@@ -6,15 +6,15 @@ use serde_json::json;
 
 api_test!(somebody_acts_as_another_person_and_comes_back, |t| async move {
     let tree = t.tree().await;
-    let by = t.user(tree.distributor, &["super"]).await;
+    let actor = t.user(tree.distributor, &["super"]).await;
     let target = t.user(tree.customer, &["reader"]).await;
     let system = t.system(tree.customer).await;
     let consent = t.post("/api/impersonate/consent").bearer(&target.token);
     consent.json(json!({"duration_hours": 2})).send().await.expect(200);
-    let started = t.post("/api/impersonate").bearer(&by.token).json(json!({"user_id": target.id}));
+    let started = t.post("/api/impersonate").bearer(&actor.token).json(json!({"user_id": target.id}));
     let session = started.send().await.expect(200).data()["session_id"].as_str().unwrap().to_owned();
 
-    let mut browser = Browser::of(&t, &by).await;
+    let mut browser = Browser::of(&t, &actor).await;
     let home = browser.get("/console/").await.expect(200).text();
     assert!(home.contains("impersonation of") && home.contains("/console/acting/go-on"), "{home}");
     browser.post("/console/acting/go-on", &[]).await.expect(303);
@@ -36,14 +36,14 @@ api_test!(somebody_acts_as_another_person_and_comes_back, |t| async move {
 
 api_test!(forms_in_an_impersonation_are_recorded_without_their_secrets, |t| async move {
     let tree = t.tree().await;
-    let by = t.user(tree.distributor, &["super"]).await;
+    let actor = t.user(tree.distributor, &["super"]).await;
     let target = t.user(tree.reseller, &["admin"]).await;
     let system = t.system(tree.customer).await;
     let consent = t.post("/api/impersonate/consent").bearer(&target.token);
     consent.json(json!({"duration_hours": 2})).send().await.expect(200);
-    let started = t.post("/api/impersonate").bearer(&by.token).json(json!({"user_id": target.id}));
+    let started = t.post("/api/impersonate").bearer(&actor.token).json(json!({"user_id": target.id}));
     let session = started.send().await.expect(200).data()["session_id"].as_str().unwrap().to_owned();
-    let browser = Browser::of(&t, &by).await;
+    let browser = Browser::of(&t, &actor).await;
     browser.post("/console/acting/go-on", &[]).await.expect(303);
     let customer = tree.customer.to_string();
     let edit = [
@@ -98,12 +98,13 @@ api_test!(forms_in_an_impersonation_are_recorded_without_their_secrets, |t| asyn
 
 api_test!(an_impersonation_that_is_over_leads_out, |t| async move {
     let tree = t.tree().await;
-    let by = t.user(tree.distributor, &["super"]).await;
+    let actor = t.user(tree.distributor, &["super"]).await;
     let target = t.user(tree.customer, &["admin"]).await;
     let consent = t.post("/api/impersonate/consent").bearer(&target.token);
     consent.json(json!({"duration_hours": 2})).send().await.expect(200);
-    t.post("/api/impersonate").bearer(&by.token).json(json!({"user_id": target.id})).send().await.expect(200);
-    let browser = Browser::of(&t, &by).await;
+    let start = t.post("/api/impersonate").bearer(&actor.token).json(json!({"user_id": target.id}));
+    start.send().await.expect(200);
+    let browser = Browser::of(&t, &actor).await;
     browser.post("/console/acting/go-on", &[]).await.expect(303);
     t.delete("/api/impersonate/consent").bearer(&target.token).send().await.expect(200);
     let over = browser.get("/console/systems").await.expect(401).text();

@@ -35,7 +35,7 @@ async fn fired(t: &Test, who: &Persona, organization: OrgId, alerts: Value) -> (
     (system, address)
 }
 
-api_test!(an_alert_is_read_noted_taken_silenced_and_heard_again, |t| async move {
+api_test!(an_alert_is_read_noted_taken_silenced_and_unsilenced, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let (system, address) = fired(&t, &owner, tree.customer, json!([alert("DiskFull", "critical")])).await;
@@ -146,7 +146,7 @@ api_test!(figures_of_resolved_alerts_are_cached_and_show_every_end_at_once, |t| 
         ended["endsAt"] = json!(t.app.platform.now().rfc3339(0));
         json!([ended])
     };
-    // One that was known, and one of which the service has never heard.
+    // A known alert, and one that the service has never received.
     t.advance(Duration::from_secs(60));
     push(&t, &system, ended("DiskFull")).await;
     assert!(browser.get(path).await.expect(200).text().contains("Alfa Customer"));
@@ -234,7 +234,7 @@ api_test!(alerts_are_handled_by_those_who_may, |t| async move {
             for path in paths.iter().chain([&address]) {
                 assert_eq!(browser.get(path).await.status, reads.status, "{role} {path}");
             }
-            // What the interface says to the same person.
+            // The answer of the API to the same person.
             let noting = format!("/api/alerts/notes?organization_id={}", tree.customer);
             let body = json!({"fingerprint": "nonsense of a kind", "text": ""});
             let status = t.post(&noting).bearer(&user.token).json(body).send().await.status;

@@ -18,7 +18,7 @@ pub fn links(page: &str) -> BTreeSet<String> {
     targets.filter(|target| target.starts_with("/console") && !target.contains("/assets/")).collect()
 }
 
-/// An address with its ids replaced: what tells pages apart.
+/// An address with its ids replaced, by which pages are distinguished.
 fn shape(address: &str) -> String {
     let path = address.split(['?', '#']).next().unwrap_or_default();
     let part =
@@ -29,10 +29,10 @@ fn shape(address: &str) -> String {
 /// Goes everywhere; each page with its address.
 pub async fn walk(browser: &Browser<'_>) -> BTreeMap<String, String> {
     let mut pages = BTreeMap::new();
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut visits: BTreeMap<String, usize> = BTreeMap::new();
     let mut ahead = VecDeque::from(["/console/".to_owned()]);
     while let Some(address) = ahead.pop_front() {
-        let count = seen.entry(shape(&address)).or_default();
+        let count = visits.entry(shape(&address)).or_default();
         if pages.contains_key(&address) || *count >= QUERIES || pages.len() >= PAGES {
             continue;
         }
@@ -155,8 +155,8 @@ api_test!(every_page_of_a_foreign_thing_is_that_of_a_missing_one, |t| async move
     let ids = foreign_ids(&t, &tree).await;
     let missing: bailiwick_domain::SystemId = t.app.platform.fresh();
     let missing = missing.to_string();
-    let mut asked = 0;
-    // Those who lack the permission must not learn more than those who have it.
+    let mut count = 0;
+    // Callers without the permission must not get more than callers with it.
     let roles = ["super", "admin", "backoffice", "support", "reader"];
     let places = [tree.distributor, tree.reseller, tree.customer];
     for (org, role) in places.into_iter().flat_map(|org| roles.map(|role| (org, role))) {
@@ -176,10 +176,10 @@ api_test!(every_page_of_a_foreign_thing_is_that_of_a_missing_one, |t| async move
                 answers.push((reply.status, reply.text().replace(id.as_str(), "")));
             }
             assert_eq!(answers[0], answers[1], "{role} {method} {path} {step}");
-            asked += 1;
+            count += 1;
         }
     }
-    assert!(asked > 1000, "{asked}");
+    assert!(count > 1000, "{count}");
 });
 
 api_test!(every_form_from_elsewhere_is_refused, |t| async move {

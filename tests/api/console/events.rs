@@ -148,8 +148,8 @@ api_test!(webhooks_are_those_of_the_person, |s| settings(s), |t| async move {
             let may = changes.send().await.status == 200;
             for word in ["edit", "rotate", "delete"] {
                 assert_eq!(page.contains(&format!("{here}/{word}\"")), may, "{word} as {role}");
-                let asked = browser.get(&format!("{here}/{word}")).await.status;
-                assert_eq!(asked, if may { 200 } else { 403 }, "{word} as {role}");
+                let status = browser.get(&format!("{here}/{word}")).await.status;
+                assert_eq!(status, if may { 200 } else { 403 }, "{word} as {role}");
             }
             if !may {
                 for word in ["edit", "pause", "resume", "test", "replay", "rotate", "delete"] {
@@ -207,7 +207,7 @@ api_test!(the_audit_record_shows_who_changed_what, |t| async move {
     assert!(!page.contains("Far") && !page.contains(&id), "the owner's rows are the owner's");
 });
 
-api_test!(the_stream_tells_of_the_branch_and_ends_with_the_session, |t| async move {
+api_test!(the_stream_has_the_events_of_the_branch_and_ends_with_the_session, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let browser = Browser::of(&t, &t.user(tree.customer, &["super"]).await).await;
@@ -215,23 +215,23 @@ api_test!(the_stream_tells_of_the_branch_and_ends_with_the_session, |t| async mo
     assert_eq!(opened.status(), 200);
     assert_eq!(opened.headers()["content-type"], "text/event-stream");
     let mut body = opened.into_body().into_data_stream();
-    let mut heard = String::new();
-    let mut until = async |heard: &mut String, text: &str| {
-        while !heard.contains(text) {
+    let mut received = String::new();
+    let mut until = async |received: &mut String, text: &str| {
+        while !received.contains(text) {
             let next = tokio::time::timeout(Duration::from_secs(60), body.next()).await.unwrap();
             let Some(Ok(part)) = next else { break };
-            heard.push_str(&String::from_utf8_lossy(&part));
+            received.push_str(&String::from_utf8_lossy(&part));
         }
     };
-    until(&mut heard, "retry:").await;
+    until(&mut received, "retry:").await;
     make_system(&t, &owner, tree.other_customer, "Far").await;
     make_system(&t, &owner, tree.customer, "Near").await;
-    until(&mut heard, "system.created").await;
-    assert_eq!(heard.matches("data: system.created").count(), 1, "{heard}");
-    assert!(!heard.contains("Near"), "only what it is about");
+    until(&mut received, "system.created").await;
+    assert_eq!(received.matches("data: system.created").count(), 1, "{received}");
+    assert!(!received.contains("Near"), "only what it is about");
     browser.post("/console/sign-out", &[]).await.expect(303);
-    until(&mut heard, "event: end").await;
-    assert!(heard.contains("event: end"), "{heard}");
+    until(&mut received, "event: end").await;
+    assert!(received.contains("event: end"), "{received}");
     browser.get("/console/events").await.expect(303);
 });
 

@@ -57,8 +57,8 @@ pub fn links(mail: &Received, service: &str) -> BTreeSet<String> {
     let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '<');
     let mut links = BTreeSet::new();
     for text in both {
-        for (at, _) in text.match_indices(service) {
-            let link = text[at..].split(ends).next().unwrap().trim_end_matches('.');
+        for (start, _) in text.match_indices(service) {
+            let link = text[start..].split(ends).next().unwrap().trim_end_matches('.');
             links.insert(link.replace("&amp;", "&").replace("&#x2f;", "/"));
         }
     }

@@ -11,10 +11,10 @@ use totp_rs::{Builder, Secret};
 const HERE: &str = "/console/account/factors";
 
 /// The code that an application with this secret shows.
-fn code(secret: &str, at: Ts) -> String {
+fn code(secret: &str, time: Ts) -> String {
     let secret = Secret::try_from_base32(secret).unwrap();
     let application = Builder::new().with_secret(secret).with_account_name("account").build().unwrap();
-    application.generate(u64::try_from(at.secs()).unwrap()).to_string()
+    application.generate(u64::try_from(time.secs()).unwrap()).to_string()
 }
 
 /// The value of a hidden field.
@@ -91,8 +91,8 @@ api_test!(an_application_is_added_replaced_and_removed_with_its_recovery_codes, 
     let replaced = browser.post(&format!("{HERE}/authenticator"), &sent).await.expect(303);
     assert_eq!(replaced.header("location"), Some(HERE));
 
-    let asked = browser.get(&format!("{HERE}/authenticator/remove")).await.expect(200).text();
-    assert!(asked.contains("recovery codes go with it"), "{asked}");
+    let page = browser.get(&format!("{HERE}/authenticator/remove")).await.expect(200).text();
+    assert!(page.contains("recovery codes go with it"), "{page}");
     browser.post(&format!("{HERE}/authenticator/remove"), &[]).await.expect(303);
     let none = browser.get(HERE).await.expect(200).text();
     assert!(none.contains("Add an application") && !none.contains("Recovery codes"), "{none}");
@@ -177,8 +177,8 @@ api_test!(adding_asks_for_a_fresh_sign_in_and_leads_back, |t| async move {
     let form = browser.get(&format!("{HERE}/authenticator")).await.expect(200).text();
     t.advance(Duration::from_secs(660));
     browser.get(HERE).await.expect(200);
-    let asked = browser.get(&format!("{HERE}/authenticator")).await.expect(401).text();
-    assert!(asked.contains("page=%2Fconsole%2Faccount%2Ffactors%2Fauthenticator\""), "{asked}");
+    let page = browser.get(&format!("{HERE}/authenticator")).await.expect(401).text();
+    assert!(page.contains("page=%2Fconsole%2Faccount%2Ffactors%2Fauthenticator\""), "{page}");
     for (path, sent) in [
         ("authenticator", vec![("state", hidden(&form, "state")), ("code", "000000")]),
         ("authenticator/remove", vec![]),
@@ -220,7 +220,7 @@ api_test!(
     }
 );
 
-api_test!(a_session_says_how_the_person_has_signed_in, |t| async move {
+api_test!(a_session_shows_how_the_person_has_signed_in, |t| async move {
     let owner = t.owner().await;
     let browser = Browser::of(&t, &owner).await;
     let page = browser.get("/console/account/sessions").await.expect(200).text();
@@ -311,8 +311,8 @@ api_test!(the_requirement_is_read_and_changed_with_the_rights_over_users, |t| as
             let user = t.user(org, &[role]).await;
             let browser = Browser::of(&t, &user).await;
             let path = format!("/console/organizations/{org}/second-factor");
-            let asked = t.get(&format!("/api/organizations/{org}/second-factor")).bearer(&user.token);
-            assert_eq!(asked.send().await.status == 200, reads, "{role} of {org}");
+            let request = t.get(&format!("/api/organizations/{org}/second-factor")).bearer(&user.token);
+            assert_eq!(request.send().await.status == 200, reads, "{role} of {org}");
             let tree_page = browser.get("/console/organizations").await.expect(200).text();
             assert_eq!(tree_page.contains(&path), reads && org == tree.owner, "{role} of {org}");
             if org != tree.owner {

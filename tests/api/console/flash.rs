@@ -25,7 +25,7 @@ api_test!(a_note_is_shown_once_and_only_on_its_page, |t| async move {
     assert!(page.text().contains(shown), "{}", page.text());
     assert_eq!(set_cookie(&page, COOKIE).as_deref(), Some(""));
     assert!(!browser.get(&address).await.expect(200).text().contains(shown), "a reload");
-    // An address says nothing.
+    // A parameter in the address shows no message.
     let forged = browser.get(&format!("{address}?done=organization_destroy")).await.expect(200).text();
     assert!(!forged.contains("class=\"note good\""), "{forged}");
 });

@@ -1,4 +1,4 @@
-//! The choice of an organization in a form: a search keeps the form, and nobody's organization is chosen by itself.
+//! The choice of an organization in a form: a search keeps the form, and no organization is chosen automatically.
 
 use super::{Browser, between};
 use bailiwick_testkit::{Test, api_test, seed::Tree};
@@ -20,8 +20,8 @@ async fn forms(t: &Test, tree: &Tree) -> Vec<Filled> {
     let body = json!({"notes": "as it was"});
     t.put(&format!("/api/systems/{}", system.id)).bearer(&owner.token).json(body).send().await.expect(200);
     t.send_documents(&system.key, &system.secret).await;
-    let found = t.get("/api/applications").bearer(&owner.token).send().await.expect(200).data();
-    let application = found["applications"][0]["id"].as_str().unwrap().to_owned();
+    let answer = t.get("/api/applications").bearer(&owner.token).send().await.expect(200).data();
+    let application = answer["applications"][0]["id"].as_str().unwrap().to_owned();
     let user = t.user(tree.customer, &["reader"]).await;
     let data = [("data_key", "desk"), ("data_value", "<Milano>"), ("data_key", ""), ("data_value", "no key")];
     let with = |fields: &[(&'static str, &'static str)]| [fields, &data].concat();
@@ -81,13 +81,13 @@ api_test!(a_search_for_an_organization_keeps_the_form, |t| async move {
             for (name, value) in &fields {
                 let value = value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
                 let value = value.replace('"', "&quot;");
-                let kept = match *name {
+                let field_kept = match *name {
                     "group" | "user_role_ids" => format!("value=\"{value}\" checked"),
                     "language" => format!("value=\"{value}\" selected"),
                     "notes" | "description" | "single" => format!(">{value}</textarea>"),
                     _ => format!("value=\"{value}\""),
                 };
-                assert!(page.contains(&kept), "{address} loses {name}={value}\n{page}");
+                assert!(page.contains(&field_kept), "{address} loses {name}={value}\n{page}");
             }
             let offers_others = page.contains(&tree.other_customer.to_string());
             assert_eq!(offers_others, find == "Beta" && field == "organization_id", "{address}");

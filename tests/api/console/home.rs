@@ -33,7 +33,7 @@ api_test!(home_shows_every_change_at_once_while_others_read_it, |t| async move {
             assert!(page.contains(&name), "it fires: {page}");
             let address = first(&page, tree.customer);
             own.post(&format!("{address}/take"), &[]).await.expect(303);
-            assert!(!home().await.contains(&name), "somebody takes care of it");
+            assert!(!home().await.contains(&name), "it is assigned");
         }
         // The others must have read some pages meanwhile.
         while read.load(Ordering::SeqCst) < 20 {
@@ -57,8 +57,8 @@ api_test!(people_of_one_scope_see_the_same_and_those_of_another_their_own, |t| a
     }
     let pages =
         join_all(browsers.iter().map(async |browser| browser.get("/console/").await.expect(200).text()));
-    let seen: Vec<_> =
+    let shown: Vec<_> =
         pages.await.iter().map(|page| (page.contains("Ours"), page.contains("Theirs"))).collect();
     let (both, first, second) = ((true, true), (true, false), (false, true));
-    assert_eq!(seen, [both, both, first, first, second, second]);
+    assert_eq!(shown, [both, both, first, first, second, second]);
 });

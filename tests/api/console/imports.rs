@@ -97,8 +97,8 @@ api_test!(people_import_what_they_may_create, |t| async move {
             let user = t.user(org, &[role]).await;
             let browser = Browser::of(&t, &user).await;
             for kind in ["distributors", "resellers", "customers", "users"] {
-                let asked = t.post(&format!("/api/{kind}/import/confirm")).bearer(&user.token);
-                let may = asked.json(serde_json::json!({})).send().await.status == 400;
+                let request = t.post(&format!("/api/{kind}/import/confirm")).bearer(&user.token);
+                let may = request.json(serde_json::json!({})).send().await.status == 400;
                 let (page, form) = if may { (200, 422) } else { (403, 403) };
                 browser.get(&format!("/console/imports/{kind}")).await.expect(page);
                 send(&browser, kind, "").await.expect(form);

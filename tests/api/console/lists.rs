@@ -51,8 +51,9 @@ api_test!(a_page_past_the_end_leads_to_the_last_one, |t| async move {
 
 api_test!(versions_are_in_the_order_of_their_numbers, |t| async move {
     let system = t.system(t.tree().await.customer).await;
-    let module = |(at, version): (usize, &&str)| {
-        json!({"id": format!("mail{at}"), "module": "mail", "name": "mail", "ui_name": "", "version": version,
+    let module = |(index, version): (usize, &&str)| {
+        json!({"id": format!("mail{index}"), "module": "mail", "name": "mail", "ui_name": "",
+            "version": version,
             "certification_level": 4, "node": "1", "source": "ghcr.io/x"})
     };
     let versions = ["3.9.5", "3.19.2.1", "3.12.5", "10.0", "3.2.0", "1", "2", "4", "5", "6", "7", "8", "9"];

@@ -75,7 +75,7 @@ api_test!(
             })
             .collect();
         let saved = browser.post(&format!("{HERE}/edit"), &good).await;
-        // Without a mail server the service says that mails go nowhere.
+        // Without a mail server the page warns that no mail is sent.
         assert!(matches!(saved.status.as_u16(), 200 | 303), "{}", saved.text());
         let layer = t.get("/api/alerts/config").bearer(&owner.token).send().await.expect(200).data();
         assert_eq!(layer["email_recipients"][0]["address"], "noc@example.org");
@@ -106,10 +106,10 @@ api_test!(
         let ask = |severity: &str| {
             format!("{HERE}/who?organization_id={customer}&severity={severity}&labels=a%3Db")
         };
-        let told = browser.get(&ask("critical")).await.expect(200).text();
-        assert!(told.contains("noc@example.org") && told.contains("named by Owner"), "{told}");
-        let told = browser.get(&ask("info")).await.expect(200).text();
-        assert!(!told.contains("noc@example.org") && told.contains("hook"));
+        let page = browser.get(&ask("critical")).await.expect(200).text();
+        assert!(page.contains("noc@example.org") && page.contains("named by Owner"), "{page}");
+        let page = browser.get(&ask("info")).await.expect(200).text();
+        assert!(!page.contains("noc@example.org") && page.contains("hook"));
 
         // An exception for one system of the customer.
         let system = t.system(tree.customer).await;
@@ -126,15 +126,15 @@ api_test!(
         let layer = t.get(&path).bearer(&owner.token).send().await.expect(200).data();
         assert_eq!(layer["systems"][0]["enabled"]["email"], false);
         let of_system = format!("{}&system_key={}", ask("critical"), system.key);
-        let told = browser.get(&of_system).await.expect(200).text();
-        assert!(!told.contains("noc@example.org") && told.contains("switched off for this system"), "{told}");
+        let page = browser.get(&of_system).await.expect(200).text();
+        assert!(!page.contains("noc@example.org") && page.contains("switched off for this system"), "{page}");
         exception[1].1 = "nonsense";
         let wrong = browser.post(&format!("{HERE}/edit"), &exception).await.expect(422).text();
         assert!(wrong.contains("Key of the system"), "{wrong}");
 
         // Another organization is found by its name.
-        let found = browser.get(&format!("{HERE}?find=alfa+cust")).await.expect(200).text();
-        assert!(found.contains(&format!("{HERE}?organization_id={customer}")));
+        let page = browser.get(&format!("{HERE}?find=alfa+cust")).await.expect(200).text();
+        assert!(page.contains(&format!("{HERE}?organization_id={customer}")));
 
         let remove = format!("{HERE}/remove?organization_id={own}");
         let question = browser.get(&remove).await.expect(200).text();
@@ -179,8 +179,8 @@ api_test!(layers_are_seen_and_changed_by_those_who_may, |t| async move {
             let who = browser.get(&format!("{HERE}/who?{path}")).await;
             assert_eq!(who.status.as_u16(), sees, "{role}");
             let body = json!({"channel": "", "recipient": ""});
-            let asked = t.post("/api/alerts/config/test").bearer(&user.token).json(body).send().await;
-            let may_edit = asked.status == 400;
+            let reply = t.post("/api/alerts/config/test").bearer(&user.token).json(body).send().await;
+            let may_edit = reply.status == 400;
             let edit = browser.get(&format!("{HERE}/edit?{path}")).await;
             assert_eq!(edit.status.as_u16(), if may_edit { 200 } else { 403 }, "{role}");
             if reads == 200 {
@@ -234,7 +234,7 @@ api_test!(layers_of_others_and_those_of_nobody_are_the_same_page, |t| async move
     }
 });
 
-api_test!(an_editor_learns_that_somebody_else_has_saved_meanwhile, |t| async move {
+api_test!(an_editor_is_warned_of_a_concurrent_change, |t| async move {
     let tree = t.tree().await;
     let (first, second) = (t.owner().await, t.user(tree.owner, &["admin"]).await);
     let system = t.system(tree.customer).await;
@@ -243,21 +243,21 @@ api_test!(an_editor_learns_that_somebody_else_has_saved_meanwhile, |t| async mov
     t.alert_layer(tree.customer, layer).await;
     let own = tree.customer.to_string();
     let stored = async || {
-        let asked = t.get(&format!("/api/alerts/config?organization_id={own}")).bearer(&first.token);
-        asked.send().await.expect(200).data()
+        let request = t.get(&format!("/api/alerts/config?organization_id={own}")).bearer(&first.token);
+        request.send().await.expect(200).data()
     };
-    let seen_of = |page: &str| between(page, "name=\"seen\" value=\"", "\"").replace("&quot;", "\"");
+    let etag_of = |page: &str| between(page, "name=\"seen\" value=\"", "\"").replace("&quot;", "\"");
     let (one, other) = (Browser::of(&t, &first).await, Browser::of(&t, &second).await);
     let edit = format!("{HERE}/edit");
     for key in ["", &*system.key] {
         let open = format!("{edit}?organization_id={own}&system_key={key}");
-        let seen = seen_of(&other.get(&open).await.expect(200).text());
-        assert_eq!(seen, seen_of(&one.get(&open).await.expect(200).text()));
-        let form = |address: &'static str, seen: &str, more: &str| {
+        let etag = etag_of(&other.get(&open).await.expect(200).text());
+        assert_eq!(etag, etag_of(&one.get(&open).await.expect(200).text()));
+        let form = |address: &'static str, etag: &str, more: &str| {
             let fields = [
                 ("organization_id", own.as_str()),
                 ("system_key", key),
-                ("seen", seen),
+                ("seen", etag),
                 ("enabled.email", "true"),
                 ("email_recipients.rows", "1"),
                 ("email_recipients.0.address", address),
@@ -271,23 +271,23 @@ api_test!(an_editor_learns_that_somebody_else_has_saved_meanwhile, |t| async mov
             browser.post(&edit, &fields).await
         };
         // More rows do not make the form younger.
-        let longer = send(&other, &form("second@customer.example", &seen, "email_recipients")).await;
-        assert_eq!(seen_of(&longer.expect(200).text()), seen);
-        let saved = send(&one, &form("first@customer.example", &seen, "")).await;
+        let longer = send(&other, &form("second@customer.example", &etag, "email_recipients")).await;
+        assert_eq!(etag_of(&longer.expect(200).text()), etag);
+        let saved = send(&one, &form("first@customer.example", &etag, "")).await;
         assert!(matches!(saved.status.as_u16(), 200 | 303), "{}", saved.text());
-        let kept = stored().await;
+        let saved_layer = stored().await;
         // The other person sees the conflict, and their form still has what they wrote.
-        let late = send(&other, &form("second@customer.example", &seen, "")).await.expect(422).text();
+        let late = send(&other, &form("second@customer.example", &etag, "")).await.expect(422).text();
         assert!(
             late.contains("Somebody else changed this") && late.contains("second@customer.example"),
             "{late}"
         );
-        assert_eq!(stored().await, kept, "nothing is lost");
+        assert_eq!(stored().await, saved_layer, "nothing is lost");
         // What is wrong with a field does not hide the conflict.
-        let wrong = send(&other, &form("nonsense", &seen, "")).await.expect(422).text();
+        let wrong = send(&other, &form("nonsense", &etag, "")).await.expect(422).text();
         assert!(wrong.contains("Somebody else changed this"), "{wrong}");
         // Now that they know of it, they may replace it.
-        let again = send(&other, &form("second@customer.example", &seen_of(&late), "")).await;
+        let again = send(&other, &form("second@customer.example", &etag_of(&late), "")).await;
         assert!(matches!(again.status.as_u16(), 200 | 303), "{}", again.text());
         let layer = stored().await;
         let recipients = if key.is_empty() {
@@ -299,7 +299,7 @@ api_test!(an_editor_learns_that_somebody_else_has_saved_meanwhile, |t| async mov
     }
 });
 
-api_test!(a_saved_recipient_is_notified_or_the_page_says_why_not, |t| async move {
+api_test!(a_saved_recipient_is_notified_or_the_page_explains_why_not, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let person = t.user(tree.customer, &["admin"]).await;

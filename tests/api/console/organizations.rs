@@ -76,8 +76,8 @@ api_test!(a_chain_is_made_edited_suspended_deleted_restored_and_destroyed, |t| a
         browser.post(&format!("{reseller}/edit"), &[("name", "x"), ("vat", "")]).await.expect(422).text();
     assert!(wrong.contains("id=\"vat-wrong\""), "{wrong}");
 
-    let asked = browser.get(&format!("{reseller}/suspend")).await.expect(200).text();
-    assert!(asked.contains("Suspend Renamed?") && asked.contains("1 organization below it"), "{asked}");
+    let page = browser.get(&format!("{reseller}/suspend")).await.expect(200).text();
+    assert!(page.contains("Suspend Renamed?") && page.contains("1 organization below it"), "{page}");
     browser.post(&format!("{reseller}/suspend"), &[]).await.expect(303);
     let page = browser.get(reseller).await.expect(200).text();
     assert!(page.contains("Set on the organization itself") && page.contains("/reactivate\""), "{page}");
@@ -93,13 +93,13 @@ api_test!(a_chain_is_made_edited_suspended_deleted_restored_and_destroyed, |t| a
     browser.get(customer).await.expect(404);
     let deleted = browser.get("/console/organizations/resellers?status=deleted").await.expect(200).text();
     assert!(deleted.contains(&format!("{reseller}/restore")));
-    let asked = browser.get(&format!("{reseller}/restore")).await.expect(200).text();
-    assert!(asked.contains(&format!("{reseller}/destroy")), "{asked}");
+    let page = browser.get(&format!("{reseller}/restore")).await.expect(200).text();
+    assert!(page.contains(&format!("{reseller}/destroy")), "{page}");
     browser.post(&format!("{reseller}/restore"), &[]).await.expect(303);
     browser.get(customer).await.expect(200);
 
-    let asked = browser.get(&format!("{reseller}/promote")).await.expect(200).text();
-    assert!(asked.contains("Promote Renamed to distributor?"));
+    let page = browser.get(&format!("{reseller}/promote")).await.expect(200).text();
+    assert!(page.contains("Promote Renamed to distributor?"));
     browser.post(&format!("{reseller}/promote"), &[]).await.expect(303);
     let page = browser.get(reseller).await.expect(200).text();
     assert!(page.contains("Promoted from reseller") && !page.contains(distributor.as_str()), "{page}");
@@ -111,7 +111,7 @@ api_test!(a_chain_is_made_edited_suspended_deleted_restored_and_destroyed, |t| a
     browser.get(distributor).await.expect(200);
 });
 
-api_test!(a_destruction_tells_what_goes_even_of_what_is_deleted, |t| async move {
+api_test!(a_destruction_lists_what_goes_even_of_what_is_deleted, |t| async move {
     let tree = t.tree().await;
     t.user(tree.customer, &["admin"]).await;
     t.user(tree.reseller, &["admin"]).await;
@@ -119,15 +119,15 @@ api_test!(a_destruction_tells_what_goes_even_of_what_is_deleted, |t| async move 
     t.application(&system).await;
     let owner = t.owner().await;
     let browser = Browser::of(&t, &owner).await;
-    let asked = async |step: &str| {
+    let consequences = async |step: &str| {
         let page = browser.get(&format!("{}/{step}", page_of(tree.distributor))).await.expect(200).text();
         between(&page, "<ul class=\"lead\">", "</ul>").to_owned()
     };
-    // The application is nobody's, and goes with its system all the same.
-    let told = "<li>2 organizations below it</li><li>2 users</li><li>1 system</li><li>1 application</li>";
-    assert_eq!(asked("delete").await, told);
+    // The application is unassigned, and goes with its system all the same.
+    let expected = "<li>2 organizations below it</li><li>2 users</li><li>1 system</li><li>1 application</li>";
+    assert_eq!(consequences("delete").await, expected);
     t.delete_organization(tree.distributor).await;
-    assert_eq!(asked("destroy").await, told);
+    assert_eq!(consequences("destroy").await, expected);
 });
 
 api_test!(branches_are_read_when_they_are_opened, |t| async move {
@@ -156,8 +156,8 @@ api_test!(branches_are_read_when_they_are_opened, |t| async move {
     let hidden =
         browser.get(&format!("/console/organizations?open={}", tree.reseller)).await.expect(200).text();
     assert!(!hidden.contains("Alfa Customer"));
-    let found = browser.get("/console/organizations?search=shop+07").await.expect(200).text();
-    assert!(found.contains("Shop 07") && !found.contains("Shop 08") && !found.contains("id=\"tree\""));
+    let page = browser.get("/console/organizations?search=shop+07").await.expect(200).text();
+    assert!(page.contains("Shop 07") && !page.contains("Shop 08") && !page.contains("id=\"tree\""));
     let none = browser.get("/console/organizations?search=nowhere").await.expect(200).text();
     assert!(none.contains("No organization matches"));
 });
@@ -233,16 +233,16 @@ api_test!(actions_are_those_of_the_person, |t| async move {
             let tree_page = browser.get("/console/organizations").await.expect(200).text();
             assert!(!tree_page.contains("Beta") || org == tree.owner, "{role} of {org}");
             for (family, id) in [("customers", tree.customer), ("resellers", tree.reseller)] {
-                let asked = t.get(&format!("/api/{family}/{id}")).bearer(&user.token).send().await;
+                let reply = t.get(&format!("/api/{family}/{id}")).bearer(&user.token).send().await;
                 let page = browser.get(&page_of(id)).await;
                 // Organizations out of reach are hidden, whatever the permissions are.
-                let is_same = page.status == asked.status
-                    || (page.status, asked.status.as_u16()) == (404.try_into().unwrap(), 403);
+                let is_same = page.status == reply.status
+                    || (page.status, reply.status.as_u16()) == (404.try_into().unwrap(), 403);
                 assert!(is_same, "{role} of {org}: {family}: {}", page.status);
                 let list = browser.get(&format!("/console/organizations/{family}")).await;
-                let asked_list = t.get(&format!("/api/{family}")).bearer(&user.token).send().await;
-                assert_eq!(list.status, asked_list.status, "{role} of {org}: {family}");
-                if asked.status != 200 {
+                let api_reply = t.get(&format!("/api/{family}")).bearer(&user.token).send().await;
+                assert_eq!(list.status, api_reply.status, "{role} of {org}: {family}");
+                if reply.status != 200 {
                     continue;
                 }
                 let words = offered(&t, &user, id).await;

@@ -17,7 +17,7 @@ impl Jar {
     fn take(&mut self, reply: &Reply) {
         for line in reply.headers.get_all("set-cookie") {
             let (name, value) = line.to_str().unwrap().split(';').next().unwrap().split_once('=').unwrap();
-            self.0.retain(|(known, _)| known != name);
+            self.0.retain(|(stored, _)| stored != name);
             self.0.push((name.to_owned(), value.to_owned()));
         }
     }
@@ -47,12 +47,12 @@ async fn sign_in(t: &Test, jar: &mut Jar, page: &str) -> Reply {
 
 /// From the provider's address to its form and back.
 async fn with_password(t: &Test, jar: &mut Jar, begun: &Reply) -> Reply {
-    let asked = jar.get(t, &to(begun)).await.expect(303);
-    let form = jar.get(t, &to(&asked)).await.expect(200).text();
+    let redirect = jar.get(t, &to(begun)).await.expect(303);
+    let form = jar.get(t, &to(&redirect)).await.expect(200).text();
     let token =
         form.split("name=\"form_token\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let fields = [("form_token", token.as_str()), ("name", OWNER), ("password", PASSWORD)];
-    let path = to(&asked).replace(ORIGIN, "");
+    let path = to(&redirect).replace(ORIGIN, "");
     let sent = t.post(&path).header("cookie", &jar.text()).form(&fields).send().await.expect(303);
     jar.take(&sent);
     jar.get(t, &to(&sent)).await
@@ -185,11 +185,11 @@ api_test!(a_form_from_elsewhere_changes_nothing, |t| async move {
         }
         call.form(&[]).send().await.expect(403);
     }
-    let seen = t.get(&format!("/api/systems/{}", system.id)).bearer(&owner.token).send().await.expect(200);
-    assert!(seen.data()["suspended_at"].is_null());
+    let reply = t.get(&format!("/api/systems/{}", system.id)).bearer(&owner.token).send().await.expect(200);
+    assert!(reply.data()["suspended_at"].is_null());
     browser.get(&path).await.expect(200);
-    let seen = t.get(&format!("/api/systems/{}", system.id)).bearer(&owner.token).send().await.expect(200);
-    assert!(seen.data()["suspended_at"].is_null(), "a GET changes nothing");
+    let reply = t.get(&format!("/api/systems/{}", system.id)).bearer(&owner.token).send().await.expect(200);
+    assert!(reply.data()["suspended_at"].is_null(), "a GET changes nothing");
     let own = browser.call(axum::http::Method::POST, &path).header("sec-fetch-site", "same-origin");
     own.form(&[]).send().await.expect(303);
 });
@@ -268,12 +268,12 @@ api_test!(theme_and_language_are_kept_and_lead_back, |t| async move {
     let call = call.header("referer", &format!("{ORIGIN}/console/systems?page=2"));
     let reply = call.form(&[("theme", "dark"), ("language", "it")]).send().await.expect(303);
     assert_eq!(to(&reply), "/console/systems?page=2");
-    let kept = format!(
+    let cookies = format!(
         "bailiwick-theme={}; bailiwick-language={}",
         set_cookie(&reply, "bailiwick-theme").unwrap(),
         set_cookie(&reply, "bailiwick-language").unwrap()
     );
-    let page = t.get("/console/signed-out").header("cookie", &kept).send().await.expect(200).text();
+    let page = t.get("/console/signed-out").header("cookie", &cookies).send().await.expect(200).text();
     assert!(page.contains("lang=\"it\" data-theme=\"dark\"") && page.contains("Sei uscito"), "{page}");
     let call =
         t.post("/console/preferences").header("origin", ORIGIN).header("referer", "http://evil.example/x");

@@ -13,7 +13,7 @@ async fn named(t: &Test, org: bailiwick_domain::OrgId, role: &str, name: &str) -
     user
 }
 
-/// What a page says of a state.
+/// The explanation of a state on a page.
 async fn why(t: &Test, who: &Persona, page: &str) -> String {
     let page = Browser::of(t, who).await.get(page).await.expect(200).text();
     super::between(&page, "<p class=\"why\">", "</p>").to_owned()
@@ -24,7 +24,7 @@ async fn set(t: &Test, token: &str, path: &str) {
     t.patch(path).bearer(token).send().await.expect(200);
 }
 
-api_test!(a_state_says_by_whom_to_those_who_may_know, |t| async move {
+api_test!(a_state_names_its_author_to_those_who_may_know, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let admin = named(&t, tree.distributor, "admin", "Anna Admin").await;
@@ -64,12 +64,18 @@ api_test!(a_state_says_by_whom_to_those_who_may_know, |t| async move {
     // A user, an organization, and what inherits from it.
     let user = t.user(tree.customer, &["reader"]).await;
     set(&t, &admin.token, &format!("/api/users/{}/suspend", user.id)).await;
-    let said = why(&t, &chief, &format!("/console/users/{}", user.id)).await;
-    assert!(said.starts_with("Set on the user") && said.ends_with("by Anna Admin"), "{said}");
+    let reason = why(&t, &chief, &format!("/console/users/{}", user.id)).await;
+    assert!(reason.starts_with("Set on the user") && reason.ends_with("by Anna Admin"), "{reason}");
     let below = t.system(tree.customer).await;
     set(&t, &admin.token, &format!("/api/customers/{}/suspend", tree.customer)).await;
-    let said = why(&t, &chief, &format!("/console/organizations/{}", tree.customer)).await;
-    assert!(said.contains("Set on the organization itself") && said.ends_with("by Anna Admin"), "{said}");
-    let said = why(&t, &chief, &format!("/console/systems/{}", below.id)).await;
-    assert!(said.starts_with("Inherited from Alfa Customer") && said.ends_with("by Anna Admin"), "{said}");
+    let reason = why(&t, &chief, &format!("/console/organizations/{}", tree.customer)).await;
+    assert!(
+        reason.contains("Set on the organization itself") && reason.ends_with("by Anna Admin"),
+        "{reason}"
+    );
+    let reason = why(&t, &chief, &format!("/console/systems/{}", below.id)).await;
+    assert!(
+        reason.starts_with("Inherited from Alfa Customer") && reason.ends_with("by Anna Admin"),
+        "{reason}"
+    );
 });

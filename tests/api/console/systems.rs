@@ -102,9 +102,9 @@ api_test!(the_list_keeps_filters_order_and_page_in_its_address, |t| async move {
     assert!(second.contains("Machine 22") && second.contains("21–24 of"));
     let all = browser.get("/console/systems?page_size=50").await.expect(200).text();
     assert!(all.contains("Machine 00") && all.contains("Machine 22"));
-    let found =
+    let page =
         browser.get("/console/systems?search=machine+07&status=&status=unknown").await.expect(200).text();
-    assert!(found.contains("Machine 07") && !found.contains("Machine 08"));
+    assert!(page.contains("Machine 07") && !page.contains("Machine 08"));
     let suspended = browser.get("/console/systems?status=suspended").await.expect(200).text();
     assert!(!suspended.contains("Machine") && suspended.contains("Remove the filter"));
     let none = browser.get("/console/systems?search=nowhere").await.expect(200).text();
@@ -164,19 +164,19 @@ api_test!(a_registered_system_is_given_to_another_organization, |t| async move {
     let browser = Browser::of(&t, &owner).await;
     let address = format!("/console/systems/{}", system.id);
     let form = browser.get(&format!("{address}/edit")).await.expect(200).text();
-    let seen = between(&form, "name=\"seen\" value=\"", "\"").replace("&quot;", "\"");
+    let etag = between(&form, "name=\"seen\" value=\"", "\"").replace("&quot;", "\"");
     let other = tree.other_customer.to_string();
     assert!(form.contains(&other) && form.contains(&format!("value=\"{}\" selected", tree.customer)));
-    let fields = [("seen", &*seen), ("name", "Moved"), ("organization_id", &*other)];
+    let fields = [("seen", &*etag), ("name", "Moved"), ("organization_id", &*other)];
     browser.post(&format!("{address}/edit"), &fields).await.expect(303);
     let moved = t.get(&format!("/api/systems/{}", system.id)).bearer(&owner.token).send().await.data();
     assert_eq!((&moved["organization"]["id"], &moved["name"]), (&json!(other), &json!("Moved")));
 
-    // The same form once more: somebody has changed the system since it was made.
+    // The same form once more: the system has changed since the form was rendered.
     let late = browser.post(&format!("{address}/edit"), &fields).await.expect(422).text();
     assert!(late.contains("Somebody else changed this") && late.contains("value=\"Moved\""), "{late}");
-    let seen = between(&late, "name=\"seen\" value=\"", "\"").replace("&quot;", "\"");
-    let fields = [("seen", &*seen), ("name", "Again"), ("organization_id", &*other)];
+    let etag = between(&late, "name=\"seen\" value=\"", "\"").replace("&quot;", "\"");
+    let fields = [("seen", &*etag), ("name", "Again"), ("organization_id", &*other)];
     browser.post(&format!("{address}/edit"), &fields).await.expect(303);
 
     // A system that has never registered stays where it is.
@@ -206,8 +206,8 @@ api_test!(backups_are_listed_fetched_and_deleted, |t| async move {
     assert_eq!(t.get(&link).send().await.expect(200).text(), "bytes of a backup");
 
     let theirs = Browser::of(&t, &reader).await;
-    let seen = theirs.get(&address).await.expect(200).text();
-    assert!(seen.contains(&id) && !seen.contains("/delete\""));
+    let page = theirs.get(&address).await.expect(200).text();
+    assert!(page.contains(&id) && !page.contains("/delete\""));
     theirs.get(&format!("{address}/{id}/delete")).await.expect(403);
     theirs.post(&format!("{address}/{id}/delete"), &[]).await.expect(403);
 
@@ -242,19 +242,19 @@ api_test!(lists_are_narrowed_to_what_some_people_have_created, |t| async move {
         let (mine, theirs) = (creator.id.to_string(), other.id.to_string());
         assert!(page.contains("Mine") && page.contains("Theirs"), "{page}");
         assert!(page.contains(&choice(&mine, "")) && page.contains(&choice(&theirs, "")), "{page}");
-        let found = browser.get(&format!("{path}?created_by={mine}")).await.expect(200).text();
-        assert!(found.contains("Mine") && !found.contains("Theirs"), "{found}");
+        let page = browser.get(&format!("{path}?created_by={mine}")).await.expect(200).text();
+        assert!(page.contains("Mine") && !page.contains("Theirs"), "{page}");
         // Chosen, with the way to take it away, and handed on once only.
-        assert!(found.contains(&choice(&mine, " checked")), "{found}");
-        assert!(found.contains(&format!("class=\"chip\" href=\"{path}\"")), "{found}");
-        assert!(!found.contains("type=\"hidden\" name=\"created_by\""), "{found}");
+        assert!(page.contains(&choice(&mine, " checked")), "{page}");
+        assert!(page.contains(&format!("class=\"chip\" href=\"{path}\"")), "{page}");
+        assert!(!page.contains("type=\"hidden\" name=\"created_by\""), "{page}");
         let both = browser.get(&format!("{path}?created_by={mine}&created_by={theirs}")).await.expect(200);
         assert!(both.text().contains("Mine") && both.text().contains("Theirs"));
         // The choices hold only people who have created a system. The form still keeps a filter by another person, without
         // their name.
         let none = browser.get(&format!("{path}?created_by={stranger}")).await.expect(200).text();
-        let kept = format!("type=\"hidden\" name=\"created_by\" value=\"{stranger}\"");
-        assert!(none.contains(&kept) && none.contains("class=\"chip\""), "{none}");
+        let filter = format!("type=\"hidden\" name=\"created_by\" value=\"{stranger}\"");
+        assert!(none.contains(&filter) && none.contains("class=\"chip\""), "{none}");
         assert!(!none.contains("Mine") && !none.contains("Theirs"), "{none}");
     }
     // Each branch offers its own creators.
@@ -279,7 +279,7 @@ api_test!(an_address_with_very_many_filters_makes_a_small_page, |t| async move {
     assert!(reply.body.len() < 100_000, "{} bytes", reply.body.len());
 });
 
-api_test!(a_system_without_a_document_says_why, |t| async move {
+api_test!(a_system_without_a_document_shows_the_reason, |t| async move {
     let system = t.system(t.tree().await.customer).await;
     let browser = Browser::of(&t, &t.owner().await).await;
     let here = format!("/console/systems/{}", system.id);

@@ -10,7 +10,7 @@ async fn send(t: &Test, path: &str, form: &[(&str, &str)]) -> Reply {
 }
 
 /// The hidden fields of the form in a page.
-fn kept(page: &str) -> Vec<(String, String)> {
+fn hidden_fields(page: &str) -> Vec<(String, String)> {
     let fields = page.split("<input type=\"hidden\" name=\"").skip(1);
     let plain = |text: &str| text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
     fields
@@ -37,11 +37,13 @@ api_test!(a_session_that_has_ended_gives_the_fields_back, |t| async move {
         "{page}"
     );
     // After the sign-in the form goes out as it was.
-    let kept = kept(&page);
-    let kept: Vec<(&str, &str)> = kept.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    assert_eq!(kept, fields);
+    let hidden_fields = hidden_fields(&page);
+    let hidden_fields: Vec<(&str, &str)> =
+        hidden_fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    assert_eq!(hidden_fields, fields);
     let browser = Browser::of(&t, &owner).await;
-    assert!(browser.post("/console/systems/new", &kept).await.expect(200).text().contains("Rack &lt;7&gt;"));
+    let made = browser.post("/console/systems/new", &hidden_fields).await.expect(200).text();
+    assert!(made.contains("Rack &lt;7&gt;"));
 });
 
 api_test!(secrets_are_typed_again_and_what_has_no_fields_leads_back, |t| async move {

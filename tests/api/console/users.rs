@@ -126,9 +126,9 @@ api_test!(a_user_is_made_edited_moved_suspended_deleted_and_destroyed, |t| async
 
 api_test!(a_password_is_made_and_shown_once_or_chosen, |t| async move {
     let tree = t.tree().await;
-    let by = t.user(tree.distributor, &["super"]).await;
+    let actor = t.user(tree.distributor, &["super"]).await;
     let user = t.user(tree.customer, &["reader"]).await;
-    let browser = Browser::of(&t, &by).await;
+    let browser = Browser::of(&t, &actor).await;
     let address = format!("/console/users/{}", user.id);
     assert!(browser.get(&address).await.expect(200).text().contains(&format!("{address}/password")));
     browser.get(&format!("{address}/password")).await.expect(200);
@@ -146,9 +146,9 @@ api_test!(a_password_is_made_and_shown_once_or_chosen, |t| async move {
 
 api_test!(a_picture_comes_and_goes, |t| async move {
     let tree = t.tree().await;
-    let by = t.user(tree.distributor, &["admin"]).await;
+    let actor = t.user(tree.distributor, &["admin"]).await;
     let user = t.user(tree.customer, &["reader"]).await;
-    let browser = Browser::of(&t, &by).await;
+    let browser = Browser::of(&t, &actor).await;
     let address = format!("/console/users/{}", user.id);
     let bad = send_picture(&browser, &format!("{address}/picture"), b"no picture").await.expect(422).text();
     assert!(bad.contains("must be PNG, JPEG or WebP"), "{bad}");
@@ -212,11 +212,11 @@ api_test!(actions_are_those_of_the_person, |t| async move {
         ] {
             let user = t.user(org, &[role]).await;
             let browser = Browser::of(&t, &user).await;
-            let asked = t.get(&format!("/api/users/{}", target.id)).bearer(&user.token).send().await;
+            let reply = t.get(&format!("/api/users/{}", target.id)).bearer(&user.token).send().await;
             let home = browser.get("/console/").await.expect(200).text();
             let page = browser.get(&format!("/console/users/{}", target.id)).await;
-            assert_eq!(page.status, asked.status, "{role}");
-            if asked.status != 200 {
+            assert_eq!(page.status, reply.status, "{role}");
+            if reply.status != 200 {
                 assert!(!home.contains("href=\"/console/users\""), "{role}");
                 assert_eq!(
                     browser.get("/console/users").await.status,
@@ -335,9 +335,9 @@ api_test!(what_is_foreign_and_what_never_was_are_the_same_page, |t| async move {
 
 api_test!(somebody_acts_as_a_user_who_agrees, |t| async move {
     let tree = t.tree().await;
-    let by = t.user(tree.distributor, &["super"]).await;
+    let actor = t.user(tree.distributor, &["super"]).await;
     let target = t.user(tree.customer, &["reader"]).await;
-    let browser = Browser::of(&t, &by).await;
+    let browser = Browser::of(&t, &actor).await;
     let address = format!("/console/users/{}", target.id);
     let page = browser.get(&address).await.expect(200).text();
     assert!(page.contains("Not now:") && !page.contains(&format!("{address}/impersonate")), "{page}");

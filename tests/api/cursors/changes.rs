@@ -66,13 +66,13 @@ api_test!(a_row_that_stays_is_seen_once, |t| async move {
         for direction in ["asc", "desc"] {
             let name = format!("{list} by {order} {direction}");
             let mut steady = rows(&t, table, column).await;
-            let (mut seen, mut cursor) = (Vec::new(), String::new());
+            let (mut visited, mut cursor) = (Vec::new(), String::new());
             loop {
                 let size = 1 + dice.next(9);
                 let query = format!("sort_by={order}&sort_direction={direction}&page_size={size}");
                 let data =
                     get(&t, &owner, &format!("{list}?cursor={cursor}&{query}")).await.expect(200).data();
-                seen.extend(ids(&data, list));
+                visited.extend(ids(&data, list));
                 let Some(next) = data["pagination"]["next_cursor"].as_str() else { break };
                 cursor = next.to_owned();
                 for _ in 0..dice.next(4) {
@@ -82,16 +82,16 @@ api_test!(a_row_that_stays_is_seen_once, |t| async move {
                     steady.retain(|id, value| after.get(id) == Some(value));
                 }
             }
-            let kept: Vec<&String> = seen.iter().filter(|id| steady.contains_key(*id)).collect();
-            let distinct: BTreeSet<&String> = kept.iter().copied().collect();
-            assert_eq!(distinct.len(), kept.len(), "{name}: one is seen twice");
+            let steady_ids: Vec<&String> = visited.iter().filter(|id| steady.contains_key(*id)).collect();
+            let distinct: BTreeSet<&String> = steady_ids.iter().copied().collect();
+            assert_eq!(distinct.len(), steady_ids.len(), "{name}: one is seen twice");
             let listed =
                 by_number(&t, &owner, list, &format!("sort_by={order}&sort_direction={direction}")).await;
             let expected: Vec<&String> = listed.iter().filter(|id| steady.contains_key(*id)).collect();
             assert!(
-                kept == expected,
+                steady_ids == expected,
                 "{name}: {} of {} were seen, or in another order",
-                kept.len(),
+                steady_ids.len(),
                 expected.len()
             );
             assert!(steady.len() > 20, "{name}: the model must not run empty");

@@ -3,7 +3,7 @@
 //! the service by hand, so it waits for the real one only.
 
 use super::*;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     config::{Layer, Publishing, Timing, Upload, merge},
     texts::{Pages, Surroundings, Zone},
 };
@@ -25,7 +25,7 @@ const STEPS: &[Step] = &[
     (&[("a", true), ("b", true)], 2, "new alerts added"),
     (&[("a", false)], 2, "some alerts resolved"),
     (&[("c", true)], 2, "new alerts added"),
-    // Refreshes alone say nothing until the last message is old.
+    // Refreshes alone send nothing until the repeat interval has passed.
     (&[("b", true), ("c", true)], 33, "repeat interval elapsed"),
     (&[("b", false), ("c", false)], 2, "all alerts resolved"),
     (&[("b", true)], 4, "first notification"),
@@ -60,12 +60,12 @@ fn comparable(body: &Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_webhook_hears_what_a_real_alertmanager_says() {
-    let told = DeliveryTest::with(Engine::Sqlite, |settings| settings.alerting.timing = TIMING).await;
+async fn the_webhook_receives_what_a_real_alertmanager_sends() {
+    let test = DeliveryTest::with(Engine::Sqlite, |settings| settings.alerting.timing = TIMING).await;
     let other = Recorder::start(|_| Answer::status(200)).await.unwrap();
-    let organization = told.system_organization().await;
+    let organization = test.system_organization().await;
     let layer = |url: String| json!({"enabled": {"webhook": true}, "webhook_recipients": [{"name": "hook", "url": url}]});
-    told.t.alert_layer(organization, layer(told.hook.url())).await;
+    test.t.alert_layer(organization, layer(test.hook.url())).await;
     let effective: Layer = serde_json::from_value(layer(other.url())).unwrap();
     let effective = merge([], Some(&effective));
     let upload = Upload::new(&organization.to_string(), &effective, &publishing()).unwrap();
@@ -74,14 +74,14 @@ async fn the_webhook_hears_what_a_real_alertmanager_says() {
     for (n, (pushed, seconds, reason)) in STEPS.iter().enumerate() {
         let mut alerts = Vec::new();
         for (mount, fires) in *pushed {
-            alerts.push(told.alert(mount, if *fires { None } else { Some(0) }));
+            alerts.push(test.alert(mount, if *fires { None } else { Some(0) }));
         }
-        told.client().push(&json!(alerts).to_string()).await.expect(200);
+        test.client().push(&json!(alerts).to_string()).await.expect(200);
         for _ in 0..*seconds {
-            told.after(SECOND).await;
+            test.after(SECOND).await;
         }
-        let ours = told.hook.take();
-        assert_eq!(ours.len(), 1, "step {n}: {:?}", ours.iter().map(said).collect::<Vec<_>>());
+        let ours = test.hook.take();
+        assert_eq!(ours.len(), 1, "step {n}: {:?}", ours.iter().map(summary).collect::<Vec<_>>());
         let ours = ours[0].json().unwrap();
         assert_eq!(ours["notification_reason"], *reason, "step {n}");
 

@@ -5,7 +5,7 @@
 
 use super::*;
 use crate::proxy::wall_clock;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     config::{Publishing, Smtp, Timing, Upload},
     texts::{Pages, Surroundings, Zone},
 };

@@ -13,10 +13,10 @@ async fn destroy(t: &Test, owner: &Persona, customer: OrgId) {
 on_both!(
     whoever_destroys_a_tenant_waits_for_what_is_written_about_it_and_holds_nothing_of_it,
     |engine| async {
-        let told = DeliveryTest::start(engine).await;
-        told.push(&["/a"], None).await;
-        told.after(MINUTE).await;
-        let (t, tenant) = (&told.t, told.system_organization().await);
+        let test = DeliveryTest::start(engine).await;
+        test.push(&["/a"], None).await;
+        test.after(MINUTE).await;
+        let (t, tenant) = (&test.t, test.system_organization().await);
         let owner = t.owner().await;
         // As a process does that has a notification to send.
         let later = t.app.platform.now().plus(MINUTE * 60);
@@ -44,17 +44,17 @@ on_both!(
     }
 );
 
-on_both!(tenants_are_destroyed_while_they_are_told_of_their_alerts, |engine| async {
-    let told = DeliveryTest::start(engine).await;
-    let (t, owner) = (&told.t, told.t.owner().await);
+on_both!(tenants_are_destroyed_while_their_alerts_are_sent, |engine| async {
+    let test = DeliveryTest::start(engine).await;
+    let (t, owner) = (&test.t, test.t.owner().await);
     for round in 0..5 {
         let body = json!({"name": format!("Gone {round}"), "custom_data": {"vat": format!("G{round}")}});
         let made = t.post("/api/customers").bearer(&owner.token).json(body).send().await.expect(201).data();
         let tenant = OrgId(made["id"].as_str().unwrap().parse().unwrap());
         let system = t.system(tenant).await;
-        t.alert_layer(tenant, told.layer()).await;
+        t.alert_layer(tenant, test.layer()).await;
         let client = Client { test: t, system };
-        let alerts: Vec<Value> = (0..20).map(|n| told.alert(&format!("/{n}"), None)).collect();
+        let alerts: Vec<Value> = (0..20).map(|n| test.alert(&format!("/{n}"), None)).collect();
         client.push(&json!(alerts).to_string()).await.expect(200);
         t.advance(MINUTE);
         let (done, ()) = tokio::join!(notify::run_until_idle(&t.app.alerts), destroy(t, &owner, tenant));

@@ -30,37 +30,37 @@ impl DeliveryTest {
 }
 
 on_both!(a_tenant_whose_webhook_does_not_answer_keeps_no_other_from_the_same_host, |engine| async {
-    let told = DeliveryTest::start(engine).await;
-    told.hook.answer_by(|request| match request.path.as_str() {
+    let test = DeliveryTest::start(engine).await;
+    test.hook.answer_by(|request| match request.path.as_str() {
         "/dead" => Answer::status(200).held(),
         _ => Answer::status(200),
     });
-    let other = told.t.tree().await.other_customer;
-    let system = told.t.system(other).await;
-    told.t.alert_layer(other, webhook(format!("{}/hook", told.hook.url()))).await;
-    let dead = webhook(format!("{}/dead", told.hook.url()));
-    told.t.alert_layer(told.system_organization().await, dead).await;
-    told.push_as(&told.system, &old((0..60).map(|n| format!("Dead{n}")))).await;
-    eventually("the dead", async || told.hook.requests().len() >= 4).await;
-    // Behind sixty that are given ten seconds each it would not be heard of.
-    told.push_as(&system, &old(["Alive".to_owned()].into_iter())).await;
-    eventually("the other", async || told.place_of("Alive").is_some()).await;
+    let other = test.t.tree().await.other_customer;
+    let system = test.t.system(other).await;
+    test.t.alert_layer(other, webhook(format!("{}/hook", test.hook.url()))).await;
+    let dead = webhook(format!("{}/dead", test.hook.url()));
+    test.t.alert_layer(test.system_organization().await, dead).await;
+    test.push_as(&test.system, &old((0..60).map(|n| format!("Dead{n}")))).await;
+    eventually("the dead", async || test.hook.requests().len() >= 4).await;
+    // Behind sixty requests with ten seconds each it would not be sent in time.
+    test.push_as(&system, &old(["Alive".to_owned()].into_iter())).await;
+    eventually("the other", async || test.place_of("Alive").is_some()).await;
 });
 
 on_both!(a_system_with_much_to_say_is_not_in_the_way_of_another, |engine| async {
     const MANY: usize = 300;
-    let told = DeliveryTest::start(engine).await;
-    let organization = told.system_organization().await;
-    let second = told.t.system(organization).await;
-    told.t.alert_layer(organization, webhook(format!("{}/hook", told.hook.url()))).await;
-    told.hook.answer_by(|_| Answer::status(200).held());
-    told.push_as(&told.system, &old((0..MANY).map(|n| format!("Much{n}")))).await;
-    eventually("some of them", async || told.hook.requests().len() >= 4).await;
-    told.push_as(&second, &old(["Little".to_owned()].into_iter())).await;
-    told.hook.answer_by(|_| Answer::status(200));
-    told.hook.release();
-    told.hook.wait_for(MANY + 1).await.unwrap();
+    let test = DeliveryTest::start(engine).await;
+    let organization = test.system_organization().await;
+    let second = test.t.system(organization).await;
+    test.t.alert_layer(organization, webhook(format!("{}/hook", test.hook.url()))).await;
+    test.hook.answer_by(|_| Answer::status(200).held());
+    test.push_as(&test.system, &old((0..MANY).map(|n| format!("Much{n}")))).await;
+    eventually("some of them", async || test.hook.requests().len() >= 4).await;
+    test.push_as(&second, &old(["Little".to_owned()].into_iter())).await;
+    test.hook.answer_by(|_| Answer::status(200));
+    test.hook.release();
+    test.hook.wait_for(MANY + 1).await.unwrap();
     // The systems take turns, so it comes long before all of the other's.
-    let place = told.place_of("Little").unwrap();
-    assert!(place < 2 * MANY / 3, "{place}");
+    let position = test.place_of("Little").unwrap();
+    assert!(position < 2 * MANY / 3, "{position}");
 });

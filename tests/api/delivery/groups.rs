@@ -1,52 +1,52 @@
 //! The notifications of a group, and their times.
 
 use super::*;
-use bailiwick_alerts as alerting;
+use bailiwick_alerts as alerts;
 
 // Proves spec: acceptance#scenarios 34.
 on_both!(one_mail_and_one_webhook_for_each_news, |engine| async {
-    let told = DeliveryTest::start(engine).await;
-    told.push(&["a"], None).await;
-    told.after(29 * SECOND).await;
-    assert_eq!(told.heard(), [""; 0]);
-    told.after(SECOND).await;
-    assert_eq!(told.heard(), ["first notification firing: a firing"]);
-    assert_eq!(told.mails().len(), 1);
+    let test = DeliveryTest::start(engine).await;
+    test.push(&["a"], None).await;
+    test.after(29 * SECOND).await;
+    assert_eq!(test.received(), [""; 0]);
+    test.after(SECOND).await;
+    assert_eq!(test.received(), ["first notification firing: a firing"]);
+    assert_eq!(test.mails().len(), 1);
 
-    // A refresh says nothing new.
-    told.push(&["a"], None).await;
-    told.after(6 * MINUTE).await;
-    assert_eq!(told.heard(), [""; 0]);
+    // A refresh sends nothing.
+    test.push(&["a"], None).await;
+    test.after(6 * MINUTE).await;
+    assert_eq!(test.received(), [""; 0]);
 
-    told.push(&["b"], None).await;
-    told.after(4 * MINUTE).await;
-    assert_eq!(told.heard(), [""; 0]);
-    told.after(MINUTE).await;
-    assert_eq!(told.heard(), ["new alerts added firing: a firing, b firing"]);
+    test.push(&["b"], None).await;
+    test.after(4 * MINUTE).await;
+    assert_eq!(test.received(), [""; 0]);
+    test.after(MINUTE).await;
+    assert_eq!(test.received(), ["new alerts added firing: a firing, b firing"]);
 
-    told.push(&["a"], Some(0)).await;
-    told.after(5 * MINUTE).await;
-    assert_eq!(told.heard(), ["some alerts resolved firing: a resolved, b firing"]);
-    told.after(5 * MINUTE).await;
+    test.push(&["a"], Some(0)).await;
+    test.after(5 * MINUTE).await;
+    assert_eq!(test.received(), ["some alerts resolved firing: a resolved, b firing"]);
+    test.after(5 * MINUTE).await;
     // An alert has left the group after the notification of its end.
-    told.push(&["c"], None).await;
-    told.after(5 * MINUTE).await;
-    assert_eq!(told.heard(), ["new alerts added firing: b firing, c firing"]);
+    test.push(&["c"], None).await;
+    test.after(5 * MINUTE).await;
+    assert_eq!(test.received(), ["new alerts added firing: b firing, c firing"]);
 
-    told.push(&["b", "c"], Some(0)).await;
-    told.after(5 * MINUTE).await;
-    assert_eq!(told.heard(), ["all alerts resolved resolved: b resolved, c resolved"]);
-    told.after(24 * 60 * MINUTE).await;
-    assert_eq!(told.heard(), [""; 0]);
+    test.push(&["b", "c"], Some(0)).await;
+    test.after(5 * MINUTE).await;
+    assert_eq!(test.received(), ["all alerts resolved resolved: b resolved, c resolved"]);
+    test.after(24 * 60 * MINUTE).await;
+    assert_eq!(test.received(), [""; 0]);
 
-    let subjects: Vec<String> = told.mails().iter().map(|m| m.subject().to_owned()).collect();
+    let subjects: Vec<String> = test.mails().iter().map(|m| m.subject().to_owned()).collect();
     let name = subjects[0].strip_prefix("[FIRING:1] DiskFull ").unwrap().to_owned();
     let expected = ["[FIRING:1]", "[FIRING:2]", "[FIRING:1]", "[FIRING:2]", "[RESOLVED]"];
     assert_eq!(subjects, expected.map(|head| format!("{head} DiskFull {name}")));
     // The group leaves nothing behind but its rows in the notification log.
     let count = async |table: &str| {
         Q::new(&format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table}"))
-            .count(&told.t.app.platform.db)
+            .count(&test.t.app.platform.db)
             .await
             .unwrap()
     };
@@ -55,22 +55,22 @@ on_both!(one_mail_and_one_webhook_for_each_news, |engine| async {
 
 // Proves spec: acceptance#scenarios 34.
 on_both!(a_webhook_and_a_mail_say_exactly_this, |engine| async {
-    let told = DeliveryTest::start(engine).await;
+    let test = DeliveryTest::start(engine).await;
     // A recipient who wants no HTML, and does not state a language.
-    let mut layer = told.layer();
+    let mut layer = test.layer();
     let plain = json!({"address": "plain@example.org", "format": "plain"});
     layer["email_recipients"].as_array_mut().unwrap().push(plain);
-    let path = format!("/api/alerts/config?organization_id={}", told.system_organization().await);
-    let owner = told.t.owner().await;
-    told.t.post(&path).bearer(&owner.token).json(layer).send().await.expect(200);
-    told.push(&["a"], None).await;
-    told.after(30 * SECOND).await;
-    let request = told.hook.take().remove(0);
+    let path = format!("/api/alerts/config?organization_id={}", test.system_organization().await);
+    let owner = test.t.owner().await;
+    test.t.post(&path).bearer(&owner.token).json(layer).send().await.expect(200);
+    test.push(&["a"], None).await;
+    test.after(30 * SECOND).await;
+    let request = test.hook.take().remove(0);
     assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", "/hook"));
     assert_eq!(request.value("content-type"), Some("application/json"));
     assert!(request.value("user-agent").unwrap().starts_with("Bailiwick/"));
     let body = request.json().unwrap();
-    let (key, organization) = (&told.system.key, body["groupLabels"]["organization_id"].as_str().unwrap());
+    let (key, organization) = (&test.system.key, body["groupLabels"]["organization_id"].as_str().unwrap());
     assert_eq!(
         body["groupLabels"],
         json!({"alertname": "DiskFull", "organization_id": organization, "system_key": key})
@@ -91,7 +91,7 @@ on_both!(a_webhook_and_a_mail_say_exactly_this, |engine| async {
     assert_eq!(body["alerts"][0]["startsAt"], ManualClock::START.rfc3339(0));
     assert_eq!(body["commonLabels"], body["alerts"][0]["labels"]);
 
-    let mut mails = told.mails();
+    let mut mails = test.mails();
     mails.sort_by(|a, b| a.to.cmp(&b.to));
     let [mail, plain] = mails.try_into().expect("two mails");
     assert_eq!(mail.to, ["noc@example.org"]);
@@ -99,7 +99,7 @@ on_both!(a_webhook_and_a_mail_say_exactly_this, |engine| async {
     assert!(mail.headers["references"].starts_with("<alert-") && mail.headers["references"].len() > 24);
     assert_eq!(mail.headers["references"], mail.headers["in-reply-to"]);
     assert_eq!(mail.headers["auto-submitted"], "auto-generated");
-    let link = format!("https://ui.example.org/systems/{}", told.system.id);
+    let link = format!("https://ui.example.org/systems/{}", test.system.id);
     for part in ["Allarmi", "DiskFull (critical, attivo)", "a is full", "Dal: 04/03/2026 10:00 UTC", &link] {
         assert!(mail.body().contains(part), "{part}\n{}", mail.body());
     }
@@ -115,126 +115,126 @@ on_both!(a_webhook_and_a_mail_say_exactly_this, |engine| async {
     assert!(!body.contains('<') && !body.contains("attivo"), "{body}");
 });
 
-on_both!(what_is_old_is_told_at_once, |engine| async {
-    let told = DeliveryTest::start(engine).await;
-    let mut alert = told.alert("a", None);
+on_both!(old_alerts_are_sent_at_once, |engine| async {
+    let test = DeliveryTest::start(engine).await;
+    let mut alert = test.alert("a", None);
     alert["startsAt"] = json!(ManualClock::START.minus(31 * SECOND).rfc3339(0));
-    told.client().push(&json!([alert]).to_string()).await.expect(200);
-    told.after(Duration::ZERO).await;
-    assert_eq!(told.heard(), ["first notification firing: a firing"]);
+    test.client().push(&json!([alert]).to_string()).await.expect(200);
+    test.after(Duration::ZERO).await;
+    assert_eq!(test.received(), ["first notification firing: a firing"]);
 });
 
-on_both!(what_is_over_before_it_is_told_is_not_told, |engine| async {
-    let told = DeliveryTest::start(engine).await;
-    told.push(&["a"], Some(10)).await;
-    told.after(30 * SECOND).await;
-    told.after(10 * MINUTE).await;
-    assert_eq!(told.heard(), [""; 0]);
+on_both!(alerts_resolved_before_the_first_flush_are_not_sent, |engine| async {
+    let test = DeliveryTest::start(engine).await;
+    test.push(&["a"], Some(10)).await;
+    test.after(30 * SECOND).await;
+    test.after(10 * MINUTE).await;
+    assert_eq!(test.received(), [""; 0]);
 });
 
 on_both!(silences_stop_it_and_their_end_lets_it_through, |engine| async {
-    let told = DeliveryTest::start(engine).await;
-    told.push(&["a", "b"], None).await;
-    let now = told.t.app.platform.now();
+    let test = DeliveryTest::start(engine).await;
+    test.push(&["a", "b"], None).await;
+    let now = test.t.app.platform.now();
     let silence = json!({
         "matchers": [{"name": "mount", "value": "a", "isRegex": false}], "comment": "c", "createdBy": "me",
         "startsAt": now.rfc3339(0), "endsAt": now.plus(10 * MINUTE).rfc3339(0),
     });
-    told.client().silence(&silence.to_string()).await.expect(200);
-    told.after(30 * SECOND).await;
-    assert_eq!(told.heard(), ["first notification firing: b firing"]);
-    told.after(5 * MINUTE).await;
-    assert_eq!(told.heard(), [""; 0]);
-    told.after(5 * MINUTE).await;
-    assert_eq!(told.heard(), ["new alerts added firing: a firing, b firing"]);
+    test.client().silence(&silence.to_string()).await.expect(200);
+    test.after(30 * SECOND).await;
+    assert_eq!(test.received(), ["first notification firing: b firing"]);
+    test.after(5 * MINUTE).await;
+    assert_eq!(test.received(), [""; 0]);
+    test.after(5 * MINUTE).await;
+    assert_eq!(test.received(), ["new alerts added firing: a firing, b firing"]);
 });
 
 on_both!(a_reminder_after_a_long_time, |engine| async {
-    let told = DeliveryTest::start(engine).await;
-    told.push(&["a"], Some(100_000)).await;
-    told.after(30 * SECOND).await;
-    assert_eq!(told.heard().len(), 1);
-    told.after(12 * 60 * MINUTE).await;
-    assert_eq!(told.heard(), [""; 0]);
-    told.after(5 * MINUTE).await;
-    assert_eq!(told.heard(), ["repeat interval elapsed firing: a firing"]);
+    let test = DeliveryTest::start(engine).await;
+    test.push(&["a"], Some(100_000)).await;
+    test.after(30 * SECOND).await;
+    assert_eq!(test.received().len(), 1);
+    test.after(12 * 60 * MINUTE).await;
+    assert_eq!(test.received(), [""; 0]);
+    test.after(5 * MINUTE).await;
+    assert_eq!(test.received(), ["repeat interval elapsed firing: a firing"]);
 });
 
 on_both!(a_change_of_the_configuration_acts_at_once_and_repeats_nothing, |engine| async {
-    let told = DeliveryTest::start(engine).await;
-    told.push(&["a"], None).await;
-    told.after(30 * SECOND).await;
-    assert_eq!((told.heard().len(), told.mails().len()), (1, 1));
-    let organization = told.system_organization().await;
+    let test = DeliveryTest::start(engine).await;
+    test.push(&["a"], None).await;
+    test.after(30 * SECOND).await;
+    assert_eq!((test.received().len(), test.mails().len()), (1, 1));
+    let organization = test.system_organization().await;
     // The change adds a recipient in front of the present ones, another language, and one more webhook.
     let other = Recorder::start(|_| Answer::status(200)).await.unwrap();
-    let mut layer = told.layer();
+    let mut layer = test.layer();
     layer["email_recipients"] = json!([{"address": "new@example.org"}, {"address": "noc@example.org"}]);
     layer["webhook_recipients"] =
         json!([{"name": "other", "url": other.url()}, layer["webhook_recipients"][0]]);
-    told.t.alert_layer(organization, layer).await;
-    told.after(SECOND).await;
-    assert_eq!(told.heard(), [""; 0]);
-    assert_eq!(other.take().iter().map(said).collect::<Vec<_>>(), ["first notification firing: a firing"]);
-    let mails = told.mails();
+    test.t.alert_layer(organization, layer).await;
+    test.after(SECOND).await;
+    assert_eq!(test.received(), [""; 0]);
+    assert_eq!(other.take().iter().map(summary).collect::<Vec<_>>(), ["first notification firing: a firing"]);
+    let mails = test.mails();
     assert_eq!((mails.len(), mails[1].to[0].as_str()), (2, "new@example.org"));
     // There is no recipient any more. An alert of this time leads to a notification once there is a recipient again.
-    told.t.alert_layer(organization, json!({"enabled": {}})).await;
-    told.push(&["b"], None).await;
-    told.after(10 * MINUTE).await;
-    assert_eq!((told.heard().len(), told.mails().len()), (0, 2));
-    told.t.alert_layer(organization, told.layer()).await;
-    told.after(SECOND).await;
-    assert_eq!(told.heard(), ["new alerts added firing: a firing, b firing"]);
-    assert_eq!(told.mails().len(), 3);
+    test.t.alert_layer(organization, json!({"enabled": {}})).await;
+    test.push(&["b"], None).await;
+    test.after(10 * MINUTE).await;
+    assert_eq!((test.received().len(), test.mails().len()), (0, 2));
+    test.t.alert_layer(organization, test.layer()).await;
+    test.after(SECOND).await;
+    assert_eq!(test.received(), ["new alerts added firing: a firing, b firing"]);
+    assert_eq!(test.mails().len(), 3);
 });
 
-on_both!(rows_stay_until_the_end_is_told_and_not_for_ever, |engine| async {
-    let told = DeliveryTest::start(engine).await;
+on_both!(rows_stay_until_the_resolved_notification_and_not_for_ever, |engine| async {
+    let test = DeliveryTest::start(engine).await;
     let rows = async || {
-        alerting::purge_ended(&told.t.app.alerts).await.unwrap();
+        alerts::purge_ended(&test.t.app.alerts).await.unwrap();
         let q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM router_alerts");
-        q.count(&told.t.app.platform.db).await.unwrap()
+        q.count(&test.t.app.platform.db).await.unwrap()
     };
     // The service has been up for long enough to judge.
-    told.after(60 * MINUTE).await;
-    told.push(&["a"], None).await;
-    told.after(30 * SECOND).await;
-    told.push(&["a"], Some(0)).await;
-    told.after(14 * MINUTE).await;
-    assert_eq!((told.heard().len(), rows().await), (2, 1));
-    told.after(2 * MINUTE).await;
+    test.after(60 * MINUTE).await;
+    test.push(&["a"], None).await;
+    test.after(30 * SECOND).await;
+    test.push(&["a"], Some(0)).await;
+    test.after(14 * MINUTE).await;
+    assert_eq!((test.received().len(), rows().await), (2, 1));
+    test.after(2 * MINUTE).await;
     assert_eq!(rows().await, 0);
     // No recipient can be notified: the group is kept for 45 min.
-    told.push(&["b"], None).await;
-    told.after(30 * SECOND).await;
-    assert_eq!(told.heard().len(), 1);
-    told.hook.answer_by(|_| Answer::status(400));
-    told.push(&["b"], Some(0)).await;
+    test.push(&["b"], None).await;
+    test.after(30 * SECOND).await;
+    assert_eq!(test.received().len(), 1);
+    test.hook.answer_by(|_| Answer::status(400));
+    test.push(&["b"], Some(0)).await;
     for _ in 0..8 {
-        told.after(5 * MINUTE).await;
+        test.after(5 * MINUTE).await;
     }
     assert_eq!(rows().await, 1);
-    told.after(6 * MINUTE).await;
+    test.after(6 * MINUTE).await;
     assert_eq!(rows().await, 0);
-    told.after(10 * MINUTE).await;
+    test.after(10 * MINUTE).await;
 });
 
 // Proves spec: acceptance#scenarios 34.
-on_both!(telegram_is_told_in_the_language_of_the_recipient, |engine| async {
+on_both!(telegram_messages_are_in_the_language_of_the_recipient, |engine| async {
     let bots = Recorder::start(|_| Answer::json(200, &json!({"ok": true}))).await.unwrap();
     let api = bots.url();
-    let told = DeliveryTest::with(engine, move |settings| {
+    let test = DeliveryTest::with(engine, move |settings| {
         settings.alerting.telegram = true;
         settings.alerting.telegram_api = api;
     })
     .await;
-    let organization = told.system_organization().await;
+    let organization = test.system_organization().await;
     let layer = json!({"enabled": {"telegram": true},
         "telegram_recipients": [{"bot_token": "12:ab-C_d", "chat_id": -100_123, "language": "it"}]});
-    told.t.alert_layer(organization, layer).await;
-    told.push(&["<a>"], None).await;
-    told.after(30 * SECOND).await;
+    test.t.alert_layer(organization, layer).await;
+    test.push(&["<a>"], None).await;
+    test.after(30 * SECOND).await;
     let sent = bots.take().remove(0);
     assert_eq!((sent.method.as_str(), sent.path.as_str()), ("POST", "/bot12:ab-C_d/sendMessage"));
     let body = sent.json().unwrap();

@@ -1,7 +1,7 @@
 //! Times in which no system could refresh its alerts, and clocks that are set back.
 
 use super::*;
-use bailiwick_alerts as alerting;
+use bailiwick_alerts as alerts;
 use bailiwick_store::router::note_alive;
 
 /// As in operation: a minute without a sign of life is an outage.
@@ -17,85 +17,85 @@ async fn stop(t: &Test) {
 }
 
 on_both!(what_ended_while_the_process_could_not_work_may_still_be_refreshed, |engine| async {
-    let told = watched(engine).await;
-    told.push(&["a", "b"], Some(60)).await;
-    told.after(30 * SECOND).await;
-    assert_eq!(told.heard(), ["first notification firing: a firing, b firing"]);
+    let test = watched(engine).await;
+    test.push(&["a", "b"], Some(60)).await;
+    test.after(30 * SECOND).await;
+    assert_eq!(test.received(), ["first notification firing: a firing, b firing"]);
     // The machine sleeps, or the database is away, and both alerts end.
-    told.t.advance(10 * MINUTE);
-    assert_eq!(alerting::sweep_history(&told.t.app.alerts).await.unwrap(), Some(0));
-    assert_eq!(alerting::purge_ended(&told.t.app.alerts).await.unwrap(), 0);
-    told.after(Duration::ZERO).await;
-    assert_eq!(told.client().alert_names("").await.len(), 2);
-    told.push(&["a"], Some(3600)).await;
+    test.t.advance(10 * MINUTE);
+    assert_eq!(alerts::sweep_history(&test.t.app.alerts).await.unwrap(), Some(0));
+    assert_eq!(alerts::purge_ended(&test.t.app.alerts).await.unwrap(), 0);
+    test.after(Duration::ZERO).await;
+    assert_eq!(test.client().alert_names("").await.len(), 2);
+    test.push(&["a"], Some(3600)).await;
     for _ in 0..4 {
-        told.after(MINUTE).await;
+        test.after(MINUTE).await;
         assert_eq!(
-            (told.heard(), alerting::sweep_history(&told.t.app.alerts).await.unwrap()),
+            (test.received(), alerts::sweep_history(&test.t.app.alerts).await.unwrap()),
             (vec![], Some(0))
         );
     }
-    told.after(MINUTE).await;
-    assert_eq!(told.heard(), ["some alerts resolved firing: a firing, b resolved"]);
-    told.after(SECOND).await;
-    assert_eq!(alerting::sweep_history(&told.t.app.alerts).await.unwrap(), Some(1));
-    assert_eq!(told.client().alert_names("").await.len(), 1);
+    test.after(MINUTE).await;
+    assert_eq!(test.received(), ["some alerts resolved firing: a firing, b resolved"]);
+    test.after(SECOND).await;
+    assert_eq!(alerts::sweep_history(&test.t.app.alerts).await.unwrap(), Some(1));
+    assert_eq!(test.client().alert_names("").await.len(), 1);
 });
 
-on_both!(what_ended_while_nobody_served_may_still_be_refreshed, |engine| async {
-    let told = watched(engine).await;
-    told.push(&["a"], Some(60)).await;
-    told.after(30 * SECOND).await;
-    assert_eq!(told.heard(), ["first notification firing: a firing"]);
-    stop(&told.t).await;
+on_both!(alerts_that_expired_during_an_outage_may_still_be_refreshed, |engine| async {
+    let test = watched(engine).await;
+    test.push(&["a"], Some(60)).await;
+    test.after(30 * SECOND).await;
+    assert_eq!(test.received(), ["first notification firing: a firing"]);
+    stop(&test.t).await;
     // Down for ten minutes, in which the alert has ended.
-    told.t.advance(10 * MINUTE);
-    let again = told.t.replica().await;
+    test.t.advance(10 * MINUTE);
+    let again = test.t.replica().await;
     notify::run_until_idle(&again.app.alerts).await.unwrap();
-    assert_eq!(told.heard(), [""; 0]);
+    assert_eq!(test.received(), [""; 0]);
     for _ in 0..5 {
         again.advance(MINUTE);
         notify::run_until_idle(&again.app.alerts).await.unwrap();
     }
-    assert_eq!(told.heard(), ["all alerts resolved resolved: a resolved"]);
+    assert_eq!(test.received(), ["all alerts resolved resolved: a resolved"]);
 });
 
 on_both!(a_process_that_cannot_learn_of_an_outage_waits, |engine| async {
-    let told = watched(engine).await;
-    told.push(&["a"], Some(60)).await;
-    told.after(30 * SECOND).await;
-    assert_eq!(told.heard(), ["first notification firing: a firing"]);
-    stop(&told.t).await;
-    told.t.advance(10 * MINUTE);
+    let test = watched(engine).await;
+    test.push(&["a"], Some(60)).await;
+    test.after(30 * SECOND).await;
+    assert_eq!(test.received(), ["first notification firing: a firing"]);
+    stop(&test.t).await;
+    test.t.advance(10 * MINUTE);
     let rename = async |from: &str, to: &str| {
-        let mut tx = told.t.app.platform.db.begin().await.unwrap();
+        let mut tx = test.t.app.platform.db.begin().await.unwrap();
         Q::new(&format!("ALTER TABLE {from} RENAME TO {to}")).run(&mut tx).await.unwrap();
         tx.commit().await.unwrap();
     };
     rename("router_life", "router_life_away").await;
-    let again = told.t.replica().await;
+    let again = test.t.replica().await;
     assert!(notify::run_until_idle(&again.app.alerts).await.is_err());
-    assert!(alerting::sweep_history(&again.app.alerts).await.is_err());
+    assert!(alerts::sweep_history(&again.app.alerts).await.is_err());
     rename("router_life_away", "router_life").await;
     // The first process to come neither notifies of the end nor ends the alert.
-    assert_eq!(alerting::sweep_history(&again.app.alerts).await.unwrap(), Some(0));
+    assert_eq!(alerts::sweep_history(&again.app.alerts).await.unwrap(), Some(0));
     notify::run_until_idle(&again.app.alerts).await.unwrap();
-    assert_eq!(told.heard(), [""; 0]);
+    assert_eq!(test.received(), [""; 0]);
     for _ in 0..5 {
         again.advance(MINUTE);
         notify::run_until_idle(&again.app.alerts).await.unwrap();
     }
-    assert_eq!(told.heard(), ["all alerts resolved resolved: a resolved"]);
+    assert_eq!(test.received(), ["all alerts resolved resolved: a resolved"]);
 });
 
 on_both!(an_outage_is_one_of_all_processes, |engine| async {
-    let told = DeliveryTest::start(engine).await;
-    let t = &told.t;
+    let test = DeliveryTest::start(engine).await;
+    let t = &test.t;
     stop(t).await;
     let sign = async || {
-        let (at, outage) = note_alive(&t.app.platform.db, &*t.clock, MINUTE, 5 * MINUTE).await.unwrap();
-        assert_eq!(at, t.app.platform.now());
-        let since = |at: Ts| at.since(ManualClock::START).as_secs();
+        let (noted_at, outage) = note_alive(&t.app.platform.db, &*t.clock, MINUTE, 5 * MINUTE).await.unwrap();
+        assert_eq!(noted_at, t.app.platform.now());
+        let since = |time: Ts| time.since(ManualClock::START).as_secs();
         outage.map(|o| (since(o.down_since), since(o.up_since)))
     };
     assert_eq!(sign().await, None);
@@ -106,7 +106,7 @@ on_both!(an_outage_is_one_of_all_processes, |engine| async {
     }
     t.advance(61 * SECOND);
     assert_eq!(sign().await, Some((200, 261)));
-    // The other learns of it; one soon after is the same, a later one is not.
+    // The other process sees it; an outage soon after is the same one, a later one is not.
     t.advance(20 * SECOND);
     assert_eq!(sign().await, Some((200, 261)));
     t.advance(90 * SECOND);
@@ -122,39 +122,39 @@ on_both!(an_outage_is_one_of_all_processes, |engine| async {
     assert_eq!(sign().await, Some((721, 821)));
 });
 
-on_both!(a_clock_that_is_set_back_keeps_nobody_waiting, |engine| async {
-    let told = DeliveryTest::start(engine).await;
-    let right = told.t.app.platform.now();
-    told.t.advance(24 * 60 * MINUTE);
-    told.push(&["a"], None).await;
-    told.after(30 * SECOND).await;
-    assert_eq!(told.heard(), ["first notification firing: a firing"]);
-    told.t.clock.set(right);
-    told.push(&["b"], None).await;
-    told.after(Duration::ZERO).await;
-    assert_eq!(told.heard(), ["new alerts added firing: a firing, b firing"]);
+on_both!(a_clock_that_is_set_back_delays_no_notification, |engine| async {
+    let test = DeliveryTest::start(engine).await;
+    let right = test.t.app.platform.now();
+    test.t.advance(24 * 60 * MINUTE);
+    test.push(&["a"], None).await;
+    test.after(30 * SECOND).await;
+    assert_eq!(test.received(), ["first notification firing: a firing"]);
+    test.t.clock.set(right);
+    test.push(&["b"], None).await;
+    test.after(Duration::ZERO).await;
+    assert_eq!(test.received(), ["new alerts added firing: a firing, b firing"]);
     // A notification that was sent by the wrong clock is repeated when it is time.
-    let told = DeliveryTest::start(engine).await;
-    told.t.advance(24 * 60 * MINUTE);
-    told.push(&["a"], None).await;
-    told.after(30 * SECOND).await;
-    assert_eq!(told.heard(), ["first notification firing: a firing"]);
-    told.t.clock.set(right);
-    told.after(Duration::ZERO).await;
-    assert_eq!(told.heard(), [""; 0]);
-    told.after(13 * 60 * MINUTE).await;
-    assert_eq!(told.heard(), ["repeat interval elapsed firing: a firing"]);
+    let test = DeliveryTest::start(engine).await;
+    test.t.advance(24 * 60 * MINUTE);
+    test.push(&["a"], None).await;
+    test.after(30 * SECOND).await;
+    assert_eq!(test.received(), ["first notification firing: a firing"]);
+    test.t.clock.set(right);
+    test.after(Duration::ZERO).await;
+    assert_eq!(test.received(), [""; 0]);
+    test.after(13 * 60 * MINUTE).await;
+    assert_eq!(test.received(), ["repeat interval elapsed firing: a firing"]);
 });
 
 on_both!(a_lease_of_a_clock_that_was_set_back_ends, |engine| async {
-    let told = DeliveryTest::start(engine).await;
-    told.push(&["a"], None).await;
-    told.after(Duration::ZERO).await;
-    let (dead, now) = (uuid::Uuid::from_u128(1), told.t.app.platform.now());
-    let mut tx = told.t.app.platform.db.begin().await.unwrap();
+    let test = DeliveryTest::start(engine).await;
+    test.push(&["a"], None).await;
+    test.after(Duration::ZERO).await;
+    let (dead, now) = (uuid::Uuid::from_u128(1), test.t.app.platform.now());
+    let mut tx = test.t.app.platform.db.begin().await.unwrap();
     let q = Q::new("UPDATE router_tenants SET holder = ?, held_until = ?");
     q.bind(dead).bind(now.plus(24 * 60 * MINUTE)).run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
-    told.after(2 * MINUTE).await;
-    assert_eq!(told.heard(), ["first notification firing: a firing"]);
+    test.after(2 * MINUTE).await;
+    assert_eq!(test.received(), ["first notification firing: a firing"]);
 });

@@ -17,7 +17,7 @@ const PLAN: Plan = Plan { organizations: 12, systems: 150, users: Some(12), appl
 pub(super) async fn wake(t: &Test, history: Duration) {
     fill(t, PLAN).await;
     let now = t.app.platform.now();
-    let set = |at: Option<bailiwick_domain::Ts>| t.clock.set(at.unwrap_or(now));
+    let set = |time: Option<bailiwick_domain::Ts>| t.clock.set(time.unwrap_or(now));
     life::wake(&t.app.alerts, PLAN.seed, history, &set, &mut |_, _| {}).await.unwrap();
     assert_eq!(t.app.platform.now(), now, "the clock shows the present again");
 }
@@ -112,9 +112,9 @@ api_test!(nothing_runs_on_another_database, |t| async move {
     assert_eq!(life::step(&t.app.alerts).await.unwrap(), 0);
     let leases = "SELECT CAST(COUNT(*) AS BIGINT) FROM leases WHERE name = 'demo'";
     assert_eq!(count(&t.app.platform.db, leases).await, 0, "not even the lease is taken");
-    let heard = "SELECT CAST(COUNT(*) AS BIGINT) FROM system_activity WHERE last_heartbeat > ?";
+    let query = "SELECT CAST(COUNT(*) AS BIGINT) FROM system_activity WHERE last_heartbeat > ?";
     assert_eq!(
-        Q::new(heard).bind(t.app.platform.now().minus(MINUTE)).count(&t.app.platform.db).await.unwrap(),
+        Q::new(query).bind(t.app.platform.now().minus(MINUTE)).count(&t.app.platform.db).await.unwrap(),
         0
     );
 });
@@ -123,12 +123,12 @@ api_test!(systems_that_were_not_made_stay_as_they_are, |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     t.post("/systems/heartbeat").basic(&system.key, &system.secret).send().await.expect(200);
-    let heard = t.app.platform.now();
+    let heartbeat_at = t.app.platform.now();
     wake(&t, DAY).await;
     live(&t, 12, 5 * MINUTE).await;
     let own = "SELECT CAST(COUNT(*) AS BIGINT) FROM system_activity a JOIN systems s ON s.id = a.system_id \
          WHERE s.system_key = ? AND a.last_heartbeat = ? AND a.last_inventory IS NULL";
-    assert_eq!(Q::new(own).bind(&system.key).bind(heard).count(&t.app.platform.db).await.unwrap(), 1);
+    assert_eq!(Q::new(own).bind(&system.key).bind(heartbeat_at).count(&t.app.platform.db).await.unwrap(), 1);
     let alerts = "SELECT CAST(COUNT(*) AS BIGINT) FROM alert_history WHERE system_key = ? \
          AND alertname <> 'LinkFailed'";
     assert_eq!(Q::new(alerts).bind(&system.key).count(&t.app.platform.db).await.unwrap(), 0);

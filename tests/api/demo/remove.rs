@@ -9,7 +9,7 @@ use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Engine, Test, api_test};
 use std::{collections::BTreeMap, time::Duration};
 
-/// What tells of the removal, and what every process writes about itself.
+/// The record of the removal, and the rows that every process writes about itself.
 const APART: [&str; 11] = [
     "audit_log",
     "auth_changes",
@@ -35,12 +35,12 @@ async fn rows(t: &Test) -> BTreeMap<String, u64> {
         }
     };
     let tables: Vec<(String,)> = Q::new(tables).all(&t.app.platform.db).await.unwrap();
-    let mut found = BTreeMap::new();
+    let mut counts = BTreeMap::new();
     for (table,) in tables.into_iter().filter(|(table,)| !APART.contains(&table.as_str())) {
         let sql = format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table}");
-        found.insert(table, count(&t.app.platform.db, &sql).await);
+        counts.insert(table, count(&t.app.platform.db, &sql).await);
     }
-    found
+    counts
 }
 
 api_test!(removal_leaves_no_row, |t| async move {
@@ -54,7 +54,7 @@ api_test!(removal_leaves_no_row, |t| async move {
     t.advance(Duration::from_secs(600));
     life::step(&t.app.alerts).await.unwrap();
     inventory::run_until_idle(&t.app.fleet).await.unwrap();
-    let looked = remove::look(&t.app.fleet).await.unwrap().unwrap();
+    let looked = remove::find_installation(&t.app.fleet).await.unwrap().unwrap();
     assert_eq!((looked.made.organizations, looked.made.users, looked.made.systems), (12, 12, 150));
     assert!(looked.is_pure());
     let filled = rows(&t).await;
@@ -65,12 +65,12 @@ api_test!(removal_leaves_no_row, |t| async move {
     let after = rows(&t).await;
     let left: Vec<_> = after.iter().filter(|(table, n)| before.get(*table) != Some(n)).collect();
     assert!(left.is_empty(), "{left:?}");
-    assert_eq!(remove::look(&t.app.fleet).await.unwrap(), None);
+    assert_eq!(remove::find_installation(&t.app.fleet).await.unwrap(), None);
     assert_eq!(life::step(&t.app.alerts).await.unwrap(), 0);
     t.get("/systems/info").basic(&system.key, &system.secret).send().await.expect(200);
 });
 
-api_test!(what_others_have_added_is_not_removed_unasked, |t| async move {
+api_test!(data_added_by_others_is_removed_on_request_only, |t| async move {
     let nothing = remove::remove(&t.app.fleet, true).await.unwrap_err();
     assert!(matches!(nothing, Error::Conflict { .. }), "{nothing}");
     wake(&t, Duration::ZERO).await;
@@ -82,7 +82,7 @@ api_test!(what_others_have_added_is_not_removed_unasked, |t| async move {
     .await
     .unwrap();
     t.system(OrgId(customer)).await;
-    let looked = remove::look(&t.app.fleet).await.unwrap().unwrap();
+    let looked = remove::find_installation(&t.app.fleet).await.unwrap().unwrap();
     assert_eq!((looked.made.systems, looked.added.systems), (150, 1));
     let refused = remove::remove(&t.app.fleet, false).await.unwrap_err();
     assert!(matches!(refused, Error::Conflict { .. }), "{refused}");

@@ -296,7 +296,7 @@ api_test!(
     }
 );
 
-api_test!(who_was_served_is_behind_those_who_wait, |s| settings(s), |t| async move {
+api_test!(served_recipients_queue_behind_waiting_ones, |s| settings(s), |t| async move {
     let owner = t.owner().await;
     let hook = Hook::start().await;
     create(&t, &owner, &hook, &["system.updated"]).await;
@@ -354,7 +354,7 @@ api_test!(a_lease_of_a_clock_that_was_set_back_holds_no_events_up, |s| settings(
     assert_eq!(types(&arrived(&hook)), ["system.updated"]);
 });
 
-api_test!(events_that_a_clock_ahead_has_put_off_are_told_of, |s| settings(s), |t| async move {
+api_test!(events_delayed_by_a_fast_clock_are_delivered, |s| settings(s), |t| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
     let system = t.system(tree.customer).await.id.to_string();
     run(&t).await;

@@ -22,7 +22,7 @@ async fn numbers_are_given_while_a_subscription_is_held() {
     lock(&mut tx, id).await.unwrap().unwrap();
     rename(&t, &owner, &system, "Gate").await;
     let numbered = bailiwick_events::number_all(&t.app.events);
-    tokio::time::timeout(bailiwick_testkit::PATIENCE, numbered).await.expect("nobody waits").unwrap();
+    tokio::time::timeout(bailiwick_testkit::PATIENCE, numbered).await.expect("no lock wait").unwrap();
     assert_eq!(deliveries(&t, &owner, made["id"].as_str().unwrap(), "").await.len(), 1);
     tx.commit().await.unwrap();
 }

@@ -29,7 +29,7 @@ async fn life(t: &Test, who: &Persona, path: &str) {
 const LIFE: [&str; 7] =
     ["created", "updated", "suspended", "reactivated", "deleted", "restored", "destroyed"];
 
-api_test!(every_step_in_the_life_of_organizations_users_and_systems_is_told_in_order, |t| async move {
+api_test!(every_change_of_organizations_users_and_systems_is_an_event_in_order, |t| async move {
     let owner = t.owner().await;
     let customer = t.tree().await.customer;
     for (family, path) in
@@ -39,11 +39,11 @@ api_test!(every_step_in_the_life_of_organizations_users_and_systems_is_told_in_o
         let id = act(&t, &owner, "POST", path, body("New")).await["id"].as_str().unwrap().to_owned();
         act(&t, &owner, "PUT", &format!("{path}/{id}"), body("Changed")).await;
         life(&t, &owner, &format!("{path}/{id}")).await;
-        let told = read(&t, &owner, &format!("object_id={id}")).await;
+        let listed = read(&t, &owner, &format!("object_id={id}")).await;
         // The events of an organization go with it. The one above gets the event that it is gone.
-        assert_eq!(types(&told), [format!("{family}.destroyed")]);
-        assert_eq!(told[0]["data"]["name"], "Changed");
-        assert_eq!(told[0]["subject"], Value::Null);
+        assert_eq!(types(&listed), [format!("{family}.destroyed")]);
+        assert_eq!(listed[0]["data"]["name"], "Changed");
+        assert_eq!(listed[0]["subject"], Value::Null);
     }
     let body = |name: &str| json!({"email": "m@example.org", "name": name, "user_role_ids": ["reader"], "organization_id": customer});
     let user = act(&t, &owner, "POST", "/users", body("New")).await["id"].as_str().unwrap().to_owned();
@@ -54,14 +54,14 @@ api_test!(every_step_in_the_life_of_organizations_users_and_systems_is_told_in_o
     act(&t, &owner, "PUT", &format!("/systems/{system}"), json!({"name": "Changed"})).await;
     life(&t, &owner, &format!("/systems/{system}")).await;
     for (kind, id) in [("user", &user), ("system", &system)] {
-        let told = read(&t, &owner, &format!("object_id={id}")).await;
+        let listed = read(&t, &owner, &format!("object_id={id}")).await;
         let expected: Vec<String> = LIFE.iter().map(|what| format!("{kind}.{what}")).collect();
-        assert_eq!(types(&told), expected);
-        assert_eq!(told[1]["data"]["changed"], json!(["name"]));
+        assert_eq!(types(&listed), expected);
+        assert_eq!(listed[1]["data"]["changed"], json!(["name"]));
         let numbers: Vec<u64> =
-            told.iter().map(|e| e["sequence"].as_str().unwrap().parse().unwrap()).collect();
+            listed.iter().map(|e| e["sequence"].as_str().unwrap().parse().unwrap()).collect();
         assert!(numbers.is_sorted() && numbers.windows(2).all(|two| two[0] < two[1]), "{numbers:?}");
-        let event = &told[0];
+        let event = &listed[0];
         assert_eq!(event["specversion"], "1.0");
         assert_eq!(event["subject"], format!("/{kind}s/{id}"));
         assert_eq!((&event["time"], &event["data"]["id"]), (&event["timestamp"], &json!(id)));
@@ -72,7 +72,7 @@ api_test!(every_step_in_the_life_of_organizations_users_and_systems_is_told_in_o
     assert_eq!(types(&read(&t, &owner, &one).await), ["system.deleted"]);
 });
 
-api_test!(systems_tell_of_registration_inventory_applications_links_and_alerts, |t| async move {
+api_test!(registration_inventory_applications_links_and_alerts_are_events, |t| async move {
     let owner = t.owner().await;
     let tree = t.tree().await;
     let body = json!({"name": "Gate", "organization_id": tree.customer});
@@ -107,12 +107,12 @@ api_test!(systems_tell_of_registration_inventory_applications_links_and_alerts, 
     liveness_monitor::check(&t.app.alerts).await.unwrap();
     t.post("/api/systems/heartbeat").basic(key, secret).send().await.expect(200);
     liveness_monitor::check(&t.app.alerts).await.unwrap();
-    let told = read(&t, &owner, "types=system.*&types=inventory.*&types=alert.*&types=application.*").await;
-    let mut seen = types(&told);
+    let listed = read(&t, &owner, "types=system.*&types=inventory.*&types=alert.*&types=application.*").await;
+    let mut kinds = types(&listed);
     // An alert about the link is one like any other.
-    seen.sort_unstable();
+    kinds.sort_unstable();
     assert_eq!(
-        seen,
+        kinds,
         [
             "alert.firing",
             "alert.firing",
@@ -126,22 +126,22 @@ api_test!(systems_tell_of_registration_inventory_applications_links_and_alerts, 
             "system.link_restored",
             "system.registered",
         ],
-        "{told:#?}"
+        "{listed:#?}"
     );
-    let of = |kind: &str| told.iter().find(|event| event["type"] == kind).unwrap();
-    assert_eq!(of("system.registered")["data"]["name"], "Gate");
-    assert_eq!(of("inventory.changed")["data"]["system_name"], "Gate");
-    assert_eq!(of("inventory.changed")["data"]["system_id"], id);
-    assert_eq!(of("alert.firing")["data"]["alertname"], "DiskFull");
-    assert_eq!(of("alert.firing")["subject"], format!("/systems/{id}/alerts/history"));
-    assert_eq!(of("application.found")["data"]["module_id"], "mail1");
-    assert!(!json!(told).to_string().contains(secret));
-    for event in &told {
+    let event_of = |kind: &str| listed.iter().find(|event| event["type"] == kind).unwrap();
+    assert_eq!(event_of("system.registered")["data"]["name"], "Gate");
+    assert_eq!(event_of("inventory.changed")["data"]["system_name"], "Gate");
+    assert_eq!(event_of("inventory.changed")["data"]["system_id"], id);
+    assert_eq!(event_of("alert.firing")["data"]["alertname"], "DiskFull");
+    assert_eq!(event_of("alert.firing")["subject"], format!("/systems/{id}/alerts/history"));
+    assert_eq!(event_of("application.found")["data"]["module_id"], "mail1");
+    assert!(!json!(listed).to_string().contains(secret));
+    for event in &listed {
         assert_eq!(event["data"]["organization_id"], json!(tree.customer), "{event}");
     }
 });
 
-api_test!(impersonation_is_told_to_the_organization_of_the_user_without_who_it_was, |t| async move {
+api_test!(impersonation_events_do_not_name_the_impersonator, |t| async move {
     let tree = t.tree().await;
     let (owner, user) = (t.owner().await, t.user(tree.customer, &["reader"]).await);
     let admin = t.user(tree.customer, &["admin"]).await;
@@ -150,19 +150,19 @@ api_test!(impersonation_is_told_to_the_organization_of_the_user_without_who_it_w
     let token = started["token"].as_str().unwrap();
     t.delete("/api/impersonate").bearer(token).send().await.expect(200);
     act(&t, &user, "DELETE", "/impersonate/consent", Value::Null).await;
-    let told = read(&t, &admin, "types=impersonation.*").await;
+    let listed = read(&t, &admin, "types=impersonation.*").await;
     let expected = [
         "impersonation.consented",
         "impersonation.started",
         "impersonation.ended",
         "impersonation.consent_withdrawn",
     ];
-    assert_eq!(types(&told), expected);
-    assert_eq!(told[2]["data"]["cause"], "exit");
-    assert!(!json!(told).to_string().contains(&owner.id.to_string()));
+    assert_eq!(types(&listed), expected);
+    assert_eq!(listed[2]["data"]["cause"], "exit");
+    assert!(!json!(listed).to_string().contains(&owner.id.to_string()));
 });
 
-api_test!(nobody_reads_of_what_he_could_not_read_now, |t| async move {
+api_test!(events_are_read_with_present_permissions_only, |t| async move {
     let owner = t.owner().await;
     let tree = t.tree().await;
     let people =
@@ -190,14 +190,14 @@ api_test!(nobody_reads_of_what_he_could_not_read_now, |t| async move {
     let expected = ["system.created", "system.registered", "system.left", "system.reassigned"];
     assert_eq!(types(&read(&t, &owner, &mine).await), expected);
     for who in [distributor, reseller, customer] {
-        let told = read(&t, who, &mine).await;
-        assert_eq!(types(&told), ["system.left"]);
-        assert!(!told[0].to_string().contains(&tree.other_customer.to_string()));
+        let listed = read(&t, who, &mine).await;
+        assert_eq!(types(&listed), ["system.left"]);
+        assert!(!listed[0].to_string().contains(&tree.other_customer.to_string()));
     }
     for who in [other, other_customer] {
-        let told = read(&t, who, &mine).await;
-        assert_eq!(types(&told), ["system.reassigned"]);
-        assert!(!told[0].to_string().contains(&tree.customer.to_string()));
+        let listed = read(&t, who, &mine).await;
+        assert_eq!(types(&listed), ["system.reassigned"]);
+        assert!(!listed[0].to_string().contains(&tree.customer.to_string()));
     }
 });
 
@@ -211,8 +211,8 @@ api_test!(permissions_are_those_of_the_resources, |t| async move {
     act(&t, &owner, "POST", "/users", body).await;
     act(&t, &owner, "POST", "/systems", json!({"name": "Gate", "organization_id": tree.customer})).await;
     // Support reads systems, not users; and its own organization, without a permission.
-    let told = read(&t, &support, "").await;
-    assert_eq!(types(&told), ["customer.suspended", "customer.reactivated", "system.created"]);
+    let listed = read(&t, &support, "").await;
+    assert_eq!(types(&listed), ["customer.suspended", "customer.reactivated", "system.created"]);
     let reader = t.user(tree.reseller, &["reader"]).await;
     let expected = ["customer.suspended", "customer.reactivated", "user.created", "system.created"];
     assert_eq!(types(&read(&t, &reader, "").await), expected);
@@ -260,7 +260,7 @@ fn event(organization: OrgId, name: &str) -> NewEvent {
 
 /// On PostgreSQL the first to ask a sequence may be the last to commit. SQLite has one writer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_has_read_up_to_a_number_misses_nothing_that_commits_later() {
+async fn a_reader_misses_no_event_that_commits_later() {
     let t = Test::start(Engine::Postgres, |_| {}).await;
     let owner = t.owner().await;
     let mut early = t.app.platform.db.begin().await.unwrap();
@@ -268,10 +268,10 @@ async fn whoever_has_read_up_to_a_number_misses_nothing_that_commits_later() {
     let mut late = t.app.platform.db.begin().await.unwrap();
     bailiwick_store::events::write(&mut late, &[event(owner.org, "late")]).await.unwrap();
     late.commit().await.unwrap();
-    let seen = read(&t, &owner, "").await;
-    assert_eq!(seen.len(), 1);
+    let events = read(&t, &owner, "").await;
+    assert_eq!(events.len(), 1);
     early.commit().await.unwrap();
-    let after = seen[0]["sequence"].as_str().unwrap();
+    let after = events[0]["sequence"].as_str().unwrap();
     assert_eq!(read(&t, &owner, &format!("after={after}")).await.len(), 1);
 }
 
@@ -291,13 +291,13 @@ async fn several_processes_number_together() {
         }
     };
     tokio::join!(write(&t, "a"), write(&other, "b"));
-    let told = read(&t, &owner, "").await;
-    let numbers: Vec<String> = told.iter().map(|e| e["sequence"].as_str().unwrap().to_owned()).collect();
+    let listed = read(&t, &owner, "").await;
+    let numbers: Vec<String> = listed.iter().map(|e| e["sequence"].as_str().unwrap().to_owned()).collect();
     assert_eq!(numbers, (1..=100).map(|n| n.to_string()).collect::<Vec<_>>());
 }
 
 // The moment of an event decides which organizations it belongs to, not the moment at which it gets its number.
-api_test!(what_is_destroyed_or_moved_before_it_has_a_number_is_told_as_it_was, |t| async move {
+api_test!(events_of_destroyed_or_moved_objects_keep_their_state, |t| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
     let admin = t.user(tree.customer, &["admin"]).await;
     let other = t.user(tree.other_customer, &["admin"]).await;
@@ -320,13 +320,13 @@ api_test!(what_is_destroyed_or_moved_before_it_has_a_number_is_told_as_it_was, |
     .await;
     act(&t, &owner, "DELETE", &format!("/users/{}", gone.id), Value::Null).await;
     act(&t, &owner, "DELETE", &format!("/users/{}/destroy", gone.id), Value::Null).await;
-    let told = read(&t, &admin, "types=impersonation.*").await;
-    assert_eq!(types(&told), ["impersonation.consented"]);
+    let listed = read(&t, &admin, "types=impersonation.*").await;
+    assert_eq!(types(&listed), ["impersonation.consented"]);
     let of_applications = read(&t, &other, "types=application.*").await;
     assert!(of_applications.is_empty(), "{of_applications:?}");
 });
 
-api_test!(who_reads_on_is_told_what_was_removed, |settings| settings.events.most = 1, |t| async move {
+api_test!(a_reader_is_warned_of_removed_events, |settings| settings.events.most = 1, |t| async move {
     let owner = t.owner().await;
     let system = t.system(t.tree().await.customer).await.id.to_string();
     for name in ["A", "B", "C"] {

@@ -70,7 +70,7 @@ async fn rename(t: &Test, who: &Persona, system: &str, name: &str) {
     call.send().await.expect(200);
 }
 
-api_test!(a_stream_tells_what_happens_and_goes_on_where_its_reader_was, |t| async move {
+api_test!(a_stream_sends_events_and_resumes_where_its_reader_was, |t| async move {
     let owner = t.owner().await;
     let tree = t.tree().await;
     let admin = t.user(tree.customer, &["admin"]).await;
@@ -105,7 +105,7 @@ api_test!(a_stream_tells_what_happens_and_goes_on_where_its_reader_was, |t| asyn
 });
 
 api_test!(
-    a_reader_is_told_when_something_may_be_missing,
+    a_reader_is_warned_when_events_may_be_missing,
     |settings| settings.events.most = 1,
     |t| async move {
         let owner = t.owner().await;
@@ -115,11 +115,11 @@ api_test!(
         }
         settle(&t).await;
         bailiwick_events::purge(&t.app.events).await.unwrap();
-        let told = read(&t, &owner, "").await;
-        assert_eq!(types(&told), ["system.updated"]);
-        let kept: u64 = told[0]["sequence"].as_str().unwrap().parse().unwrap();
+        let events = read(&t, &owner, "").await;
+        assert_eq!(types(&events), ["system.updated"]);
+        let newest: u64 = events[0]["sequence"].as_str().unwrap().parse().unwrap();
         for (last, reason, after) in
-            [("1", "expired", kept - 1), ("999", "unknown", kept), ("x", "unknown", kept)]
+            [("1", "expired", newest - 1), ("999", "unknown", newest), ("x", "unknown", newest)]
         {
             let call = t.get("/api/events/stream").bearer(&owner.token).header("last-event-id", last);
             let gap = Reader::open(call).await.event().await;
@@ -133,7 +133,7 @@ api_test!(
 );
 
 // Retention was faster than the reader.
-api_test!(an_open_stream_tells_of_what_it_has_missed, |settings| settings.events.most = 1, |t| async move {
+api_test!(an_open_stream_reports_missed_events, |settings| settings.events.most = 1, |t| async move {
     let owner = t.owner().await;
     let system = t.system(t.tree().await.customer).await.id.to_string();
     settle(&t).await;

@@ -111,7 +111,7 @@ api_test!(what_cannot_be_subscribed_to, |s| settings(s), |t| async move {
     }
 });
 
-api_test!(a_test_says_what_came_of_it, |s| settings(s), |t| async move {
+api_test!(a_test_reports_its_result, |s| settings(s), |t| async move {
     let admin = t.user(t.tree().await.customer, &["admin"]).await;
     let hook = Hook::start().await;
     let made = create(&t, &admin, &hook, &["*"]).await;
@@ -180,7 +180,7 @@ api_test!(addresses_and_secrets_are_shown_to_people_in_person, |s| settings(s), 
     }
 });
 
-api_test!(another_address_needs_the_permissions_of_what_it_is_told, |s| settings(s), |t| async move {
+api_test!(another_address_needs_the_permissions_of_its_events, |s| settings(s), |t| async move {
     let tree = t.tree().await;
     let admin = t.user(tree.reseller, &["admin"]).await;
     let hook = Hook::start().await;
@@ -260,14 +260,15 @@ api_test!(a_promotion_ends_what_was_named_above, |s| settings(s), |t| async move
     };
     let of_above = [make(&above, tree.reseller).await, make(&above, tree.customer).await];
     let not_of_it = make(&above, tree.distributor).await;
-    let kept =
+    let remaining =
         [make(&own, tree.reseller).await, make(&own, tree.customer).await, make(&owner, tree.customer).await];
     // An address of theirs in the place of one from above, and the other way round.
     let (taken, given) = (make(&above, tree.customer).await, make(&own, tree.customer).await);
     let other = json!({"url": format!("{}/other", hook.sink.url())});
     act(&t, &own, "PUT", &format!("/events/subscriptions/{taken}"), other.clone()).await;
     act(&t, &above, "PUT", &format!("/events/subscriptions/{given}"), other).await;
-    act(&t, &above, "PUT", &format!("/events/subscriptions/{}", kept[0]), json!({"name": "Renamed"})).await;
+    act(&t, &above, "PUT", &format!("/events/subscriptions/{}", remaining[0]), json!({"name": "Renamed"}))
+        .await;
     act(&t, &owner, "PATCH", &format!("/resellers/{}/promote", tree.reseller), Value::Null).await;
     let reason = "the organization that named the address is not above any more";
     for id in [&of_above[0], &of_above[1], &given] {
@@ -275,7 +276,7 @@ api_test!(a_promotion_ends_what_was_named_above, |s| settings(s), |t| async move
         assert_eq!((&one["enabled"], &one["disabled_reason"]), (&json!(false), &json!(reason)));
         assert!(one["disabled_at"].is_string());
     }
-    for id in kept.iter().chain([&not_of_it, &taken]) {
+    for id in remaining.iter().chain([&not_of_it, &taken]) {
         assert_eq!(shown(&t, &owner, id).await["enabled"], true);
     }
     let rows: Vec<(Uuid, Option<Value>)> = Q::new(
@@ -286,7 +287,7 @@ api_test!(a_promotion_ends_what_was_named_above, |s| settings(s), |t| async move
     .unwrap();
     assert_eq!(rows.len(), 3);
     assert_eq!(rows[0].1, Some(json!({"enabled": false, "reason": reason})));
-    // Their own people may say that it is to go on.
+    // Their own administrators may enable it again.
     let path = format!("/events/subscriptions/{}", of_above[0]);
     assert_eq!(act(&t, &own, "PUT", &path, json!({"enabled": true})).await["subscription"]["enabled"], true);
 });

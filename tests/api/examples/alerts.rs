@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const ROUTER: &str = "/services/mimir/alertmanager";
 
-fn at(b: &Book<'_>, minutes: u32) -> String {
+fn minutes_ahead(b: &Book<'_>, minutes: u32) -> String {
     b.test.app.platform.now().plus(Duration::from_secs(60) * minutes).rfc3339(0)
 }
 
@@ -19,20 +19,21 @@ async fn router(b: &mut Book<'_>, system: &Seeded) {
         "labels": {"alertname": "DiskSpaceLow", "severity": "warning", "mountpoint": "/"},
         "annotations": {"summary": "disk is filling"},
     }]);
-    b.say(system, "pushAlerts", &format!("{ROUTER}/api/v2/alerts"), alert).await;
+    b.call(system, "pushAlerts", &format!("{ROUTER}/api/v2/alerts"), alert).await;
     crate::alerts::written(b.test).await;
     let filter = "?filter=alertname%3DDiskSpaceLow";
     b.ask(system, "listOwnAlerts", &format!("{ROUTER}/api/v2/alerts{filter}")).await;
     b.ask(system, "listOwnAlertGroups", &format!("{ROUTER}/api/v2/alerts/groups{filter}")).await;
     let silence = json!({
         "matchers": [{"name": "alertname", "value": "DiskSpaceLow", "isRegex": false, "isEqual": true}],
-        "startsAt": at(b, 0), "endsAt": at(b, 60), "createdBy": "Ada Neri", "comment": "looking at it",
+        "startsAt": minutes_ahead(b, 0), "endsAt": minutes_ahead(b, 60), "createdBy": "Ada Neri",
+        "comment": "looking at it",
     });
     for (operation, end, name) in [
         ("getSilence", "expireSilence", "silences"),
         ("getSilenceSingular", "expireSilenceSingular", "silence"),
     ] {
-        let made = b.say(system, "setSilence", &format!("{ROUTER}/api/v2/silences"), silence.clone()).await;
+        let made = b.call(system, "setSilence", &format!("{ROUTER}/api/v2/silences"), silence.clone()).await;
         b.ask(system, "listOwnSilences", &format!("{ROUTER}/api/v2/silences")).await;
         let one = format!("{ROUTER}/api/v2/{name}/{}", text(&made, "silenceID"));
         b.ask(system, operation, &one).await;
@@ -54,7 +55,8 @@ async fn tools(b: &mut Book<'_>, owner: &Persona, places: &Places, system: &Seed
             {"name": "system_key", "value": system.key, "isRegex": false, "isEqual": true},
             {"name": "alertname", "value": "DiskSpaceLow", "isRegex": false, "isEqual": true},
         ],
-        "startsAt": at(b, 0), "endsAt": at(b, 60), "createdBy": "Ada Neri", "comment": "looking at it",
+        "startsAt": minutes_ahead(b, 0), "endsAt": minutes_ahead(b, 60), "createdBy": "Ada Neri",
+        "comment": "looking at it",
     });
     for (word, root) in [
         ("Organization", format!("/organizations/{}/alertmanager/api/v2", places.customer)),
@@ -64,7 +66,7 @@ async fn tools(b: &mut Book<'_>, owner: &Persona, places: &Places, system: &Seed
         b.ask(ada(), &format!("list{word}Alerts"), &format!("{root}/alerts{filter}")).await;
         b.ask(ada(), &format!("list{word}AlertGroups"), &format!("{root}/alerts/groups{filter}")).await;
         let made =
-            b.say(ada(), &format!("set{word}Silence"), &format!("{root}/silences"), silence.clone()).await;
+            b.call(ada(), &format!("set{word}Silence"), &format!("{root}/silences"), silence.clone()).await;
         b.ask(ada(), &format!("list{word}Silences"), &format!("{root}/silences?expired=false")).await;
         let one = format!("{root}/silence/{}", text(&made, "silenceID"));
         b.ask(ada(), &format!("get{word}Silence"), &one).await;
@@ -83,15 +85,15 @@ async fn configuration(b: &mut Book<'_>, owner: &Persona, places: &Places) {
         "webhook_recipients": [{"name": "Tickets", "url": "https://9.9.9.9/alerts", "severities": ["critical"]}],
         "telegram_recipients": [],
     });
-    let of = format!("?organization_id={}", places.distributor);
+    let query = format!("?organization_id={}", places.distributor);
     for (path, alias) in [("/alerts/config", ""), ("/alerting/config", "Alias")] {
-        b.say(owner, &format!("setAlertConfig{alias}"), &format!("{path}{of}"), layer.clone()).await;
-        b.ask(owner, &format!("getAlertConfig{alias}"), &format!("{path}{of}")).await;
+        b.call(owner, &format!("setAlertConfig{alias}"), &format!("{path}{query}"), layer.clone()).await;
+        b.ask(owner, &format!("getAlertConfig{alias}"), &format!("{path}{query}")).await;
         if alias.is_empty() {
             let whole = format!("/alerts/config/effective?organization_id={}", places.customer);
             b.ask(owner, "getEffectiveAlertConfig", &whole).await;
         }
-        b.ask(owner, &format!("disableAlerts{alias}"), &format!("{path}{of}")).await;
+        b.ask(owner, &format!("disableAlerts{alias}"), &format!("{path}{query}")).await;
     }
 }
 
@@ -99,54 +101,54 @@ async fn silences(
     b: &mut Book<'_>,
     owner: &Persona,
     organization: &str,
-    of: &str,
+    filter: &str,
     within: &str,
     alert: &str,
 ) {
-    let all = if of.is_empty() { "/alerts/silences".to_owned() } else { within.to_owned() };
-    let query = if of.is_empty() { format!("?organization_id={organization}") } else { String::new() };
+    let all = if filter.is_empty() { "/alerts/silences".to_owned() } else { within.to_owned() };
+    let query = if filter.is_empty() { format!("?organization_id={organization}") } else { String::new() };
     let body = json!({"fingerprint": alert, "comment": "At work", "duration_minutes": 90});
-    let made = b.say(owner, &format!("create{of}Silence"), &format!("{all}{query}"), body).await;
-    b.ask(owner, &format!("list{of}Silences"), &format!("{all}{query}")).await;
+    let made = b.call(owner, &format!("create{filter}Silence"), &format!("{all}{query}"), body).await;
+    b.ask(owner, &format!("list{filter}Silences"), &format!("{all}{query}")).await;
     let one = |id: &str| format!("{all}/{id}{query}");
     let id = text(&made, "silence_id");
-    b.ask(owner, &format!("get{of}SilenceById"), &one(&id)).await;
-    let change = json!({"end_at": at(b, 30), "comment": "Nearly done"});
-    let made = b.say(owner, &format!("update{of}Silence"), &one(&id), change).await;
-    b.ask(owner, &format!("delete{of}Silence"), &one(&text(&made, "silence_id"))).await;
+    b.ask(owner, &format!("get{filter}SilenceById"), &one(&id)).await;
+    let change = json!({"end_at": minutes_ahead(b, 30), "comment": "Nearly done"});
+    let made = b.call(owner, &format!("update{filter}Silence"), &one(&id), change).await;
+    b.ask(owner, &format!("delete{filter}Silence"), &one(&text(&made, "silence_id"))).await;
 }
 
 async fn handling(b: &mut Book<'_>, owner: &Persona, places: &Places, system: &Seeded) {
     let of_system = format!("/systems/{}/alerts", system.id);
     let alert = json!([{
         "labels": {"alertname": "DiskSpaceLow", "severity": "warning", "mountpoint": "/"},
-        "endsAt": at(b, 0),
+        "endsAt": minutes_ahead(b, 0),
     }]);
     let list = b.ask(owner, "listActiveAlerts", "/alerts?page=1&page_size=20&alertname=DiskSpaceLow").await;
     let fingerprint = text(&list["alerts"][0], "fingerprint");
     b.ask(owner, "listActiveAlertsAlias", "/alerting/alerts?page=1&page_size=20").await;
     b.ask(owner, "listSystemAlerts", &of_system).await;
     b.ask(owner, "getAlertFilters", "/filters/alerts").await;
-    let of = format!("?organization_id={}", places.customer);
+    let query = format!("?organization_id={}", places.customer);
     let note = json!({"fingerprint": fingerprint, "note": "On my way"});
-    b.say(owner, "assignAlert", &format!("/alerts/assignment{of}"), note).await;
+    b.call(owner, "assignAlert", &format!("/alerts/assignment{query}"), note).await;
     let note = json!({"fingerprint": fingerprint, "text": "The log partition"});
-    b.say(owner, "addAlertNote", &format!("/alerts/notes{of}"), note).await;
+    b.call(owner, "addAlertNote", &format!("/alerts/notes{query}"), note).await;
     silences(b, owner, &places.customer, "", "", &fingerprint).await;
     silences(b, owner, &places.customer, "System", &format!("{of_system}/silences"), &fingerprint).await;
-    b.ask(owner, "listAlertActivity", &format!("/alerts/activity/{fingerprint}{of}")).await;
+    b.ask(owner, "listAlertActivity", &format!("/alerts/activity/{fingerprint}{query}")).await;
     b.test.advance(Duration::from_secs(60));
     let call = b.test.post(&format!("/api{ROUTER}/api/v2/alerts")).basic(&system.key, &system.secret);
     call.json(alert).send().await.expect(200);
     crate::alerts::written(b.test).await;
-    let told = json!({
+    let alerts = json!({
         "version": "4", "receiver": "history", "status": "resolved", "groupLabels": {},
         "alerts": [{
             "status": "resolved", "labels": {"alertname": "LinkDown", "severity": "critical", "system_key": system.key},
             "annotations": {"summary": "no carrier"}, "startsAt": "2026-03-04T09:00:00Z", "endsAt": "2026-03-04T09:20:00Z",
         }],
     });
-    b.say(Who::Bearer(HISTORY_SECRET), "saveAlertHistory", "/alert_history", told).await;
+    b.call(Who::Bearer(HISTORY_SECRET), "saveAlertHistory", "/alert_history", alerts).await;
     b.ask(owner, "listAlertsHistory", "/alerts/history?page=1&page_size=20").await;
     b.ask(owner, "listSystemAlertsHistory", &format!("{of_system}/history")).await;
     b.ask(owner, "getAlertsTotals", "/alerts/totals").await;
@@ -154,19 +156,19 @@ async fn handling(b: &mut Book<'_>, owner: &Persona, places: &Places, system: &S
     b.ask(owner, "getAlertsStats", "/alerts/stats?top=3").await;
 }
 
-async fn told(b: &mut Book<'_>, owner: &Persona, system: &Seeded) {
+async fn event_subscription(b: &mut Book<'_>, owner: &Persona, system: &Seeded) {
     let sink = Recorder::start(|_| Answer::status(200)).await.unwrap();
     // The subscription gets no event of the time before it.
     events::number_all(&b.test.app.events).await.unwrap();
     b.hide(&sink.url(), "https://hooks.example.org");
     let all = "/events/subscriptions";
     let body = json!({"name": "Tickets", "url": format!("{}/bailiwick", sink.url()), "types": ["system.*", "alert.firing"]});
-    let made = b.say(owner, "createEventSubscription", all, body).await["subscription"].take();
+    let made = b.call(owner, "createEventSubscription", all, body).await["subscription"].take();
     let one = format!("{all}/{}", text(&made, "id"));
     b.ask(owner, "listEventSubscriptions", all).await;
     b.ask(owner, "getEventSubscription", &one).await;
     let body = json!({"name": "Ticket system", "types": ["system.*"], "enabled": true});
-    b.say(owner, "updateEventSubscription", &one, body).await;
+    b.call(owner, "updateEventSubscription", &one, body).await;
     b.ask(owner, "testEventSubscription", &format!("{one}/test")).await;
     b.ask(owner, "rotateEventSubscriptionSecret", &format!("{one}/rotate-secret")).await;
     let renamed = b.test.put(&format!("/api/systems/{}", system.id)).bearer(&owner.token);
@@ -176,7 +178,7 @@ async fn told(b: &mut Book<'_>, owner: &Persona, system: &Seeded) {
     b.ask(owner, "listEventDeliveries", &format!("{one}/deliveries")).await;
     let newest = b.ask(owner, "listEvents", "/events?types=system.updated&page_size=1").await;
     let id = newest["events"][0]["id"].clone();
-    b.say(owner, "replayEvents", &format!("{one}/replay"), json!({"event_id": id})).await;
+    b.call(owner, "replayEvents", &format!("{one}/replay"), json!({"event_id": id})).await;
     b.ask(owner, "deleteEventSubscription", &one).await;
     stream(b, owner, &newest["events"][0]).await;
 }
@@ -212,7 +214,7 @@ pub async fn walk(b: &mut Book<'_>, owner: &Persona, places: &Places) {
     router(b, &system).await;
     tools(b, owner, places, &system).await;
     handling(b, owner, places, &system).await;
-    told(b, owner, &system).await;
+    event_subscription(b, owner, &system).await;
     b.ask(owner, "search", "/search?q=milan&kinds=systems&limit=5").await;
     b.ask(owner, "listAudit", &format!("/audit?object_id={}&action=system.update", system.id)).await;
     test_message(b, owner).await;
@@ -223,5 +225,5 @@ async fn test_message(b: &mut Book<'_>, owner: &Persona) {
     let recipient = json!({"name": "Tickets", "url": format!("{}/alerts", hook.url())});
     b.test.alert_layer(owner.org, json!({"webhook_recipients": [recipient]})).await;
     let body = json!({"channel": "webhook", "recipient": "Tickets"});
-    b.say(owner, "testAlertRecipient", "/alerts/config/test", body).await;
+    b.call(owner, "testAlertRecipient", "/alerts/config/test", body).await;
 }

@@ -32,7 +32,7 @@ async fn settle(b: &Book<'_>) {
 }
 
 async fn backups(b: &mut Book<'_>, system: &Seeded, owner: &Persona) {
-    let made = b.say(system, "storeBackup", "/systems/backups", Sent::Bytes("ciphertext")).await;
+    let made = b.call(system, "storeBackup", "/systems/backups", Sent::Bytes("ciphertext")).await;
     let id = text(&made, "id");
     b.ask(system, "listBackups", "/systems/backups").await;
     b.ask(system, "getBackup", &format!("/systems/backups/{id}")).await;
@@ -42,28 +42,28 @@ async fn backups(b: &mut Book<'_>, system: &Seeded, owner: &Persona) {
     let token = text(&link, "download_url").rsplit('/').next().unwrap().to_owned();
     b.ask(Who::Nobody, "downloadBackup", &format!("/downloads/{token}")).await;
     b.ask(system, "deleteBackup", &format!("/systems/backups/{id}")).await;
-    let made = b.say(system, "storeBackup", "/systems/backups", Sent::Bytes("ciphertext")).await;
+    let made = b.call(system, "storeBackup", "/systems/backups", Sent::Bytes("ciphertext")).await;
     b.ask(owner, "deleteSystemBackup", &format!("{of_system}/{}", text(&made, "id"))).await;
 }
 
 async fn rebranding(b: &mut Book<'_>, system: &Seeded, owner: &Persona, places: &Places) {
-    let of = format!("/rebranding/{}", places.customer);
-    let product = format!("{of}/products/ns8");
+    let path = format!("/rebranding/{}", places.customer);
+    let product = format!("{path}/products/ns8");
     b.ask(owner, "listRebrandableProducts", "/rebranding/products").await;
-    b.ask(owner, "enableRebranding", &format!("{of}/enable")).await;
+    b.ask(owner, "enableRebranding", &format!("{path}/enable")).await;
     let parts = [
         ("product_name", None, b"Gamma OS".as_slice()),
         ("logo_light_rect", Some("image/svg+xml"), LOGO.as_bytes()),
     ];
-    b.say(owner, "updateRebranding", &product, Sent::Form(&parts)).await;
-    b.ask(owner, "getRebrandingStatus", &format!("{of}/status")).await;
-    b.ask(owner, "listRebrandingProducts", &format!("{of}/products")).await;
+    b.call(owner, "updateRebranding", &product, Sent::Form(&parts)).await;
+    b.ask(owner, "getRebrandingStatus", &format!("{path}/status")).await;
+    b.ask(owner, "listRebrandingProducts", &format!("{path}/products")).await;
     b.ask(owner, "getRebrandingAsset", &format!("{product}/logo_light_rect")).await;
     b.ask(system, "getSystemRebranding", "/systems/rebranding").await;
     b.ask(system, "getSystemRebrandingAsset", "/systems/rebranding/ns8/logo_light_rect").await;
     b.ask(owner, "deleteRebrandingAsset", &format!("{product}/logo_light_rect")).await;
     b.ask(owner, "deleteRebrandingProduct", &product).await;
-    b.ask(owner, "disableRebranding", &format!("{of}/disable")).await;
+    b.ask(owner, "disableRebranding", &format!("{path}/disable")).await;
 }
 
 /// The paths of appliances that still have a pair of an earlier installation.
@@ -75,12 +75,12 @@ async fn older(b: &mut Book<'_>, system: &Seeded) {
     credentials::import(&b.test.app.identity, file.as_bytes()).await.expect("an older pair");
     let pair = || Who::Basic(OLD_ID, OLD_SECRET);
     b.ask(pair(), "sendHeartbeatAlias", "/proxy/heartbeat").await;
-    b.say(pair(), "sendInventoryAlias", "/proxy/inventory", document("1.9.5")).await;
+    b.call(pair(), "sendInventoryAlias", "/proxy/inventory", document("1.9.5")).await;
     settle(b).await;
-    b.say(pair(), "storeBackupAlias", "/proxy/backup", Sent::Bytes("ciphertext")).await;
+    b.call(pair(), "storeBackupAlias", "/proxy/backup", Sent::Bytes("ciphertext")).await;
     let alerts = json!([{"labels": {"alertname": "BackupFailed", "severity": "warning"}}]);
-    b.say(pair(), "pushAlertsAlias", "/proxy/alerts", alerts.clone()).await;
-    b.say(pair(), "pushAlertsAliasLong", "/proxy/alerts/api/v2/alerts", alerts).await;
+    b.call(pair(), "pushAlertsAlias", "/proxy/alerts", alerts.clone()).await;
+    b.call(pair(), "pushAlertsAliasLong", "/proxy/alerts/api/v2/alerts", alerts).await;
     b.ask(pair(), "issueCredentials", "/proxy/credentials").await;
 }
 
@@ -90,20 +90,20 @@ pub async fn walk(b: &mut Book<'_>, owner: &Persona, places: &Places) -> Seeded 
         "name": "Milan cluster", "organization_id": places.customer, "notes": "Second floor",
         "custom_data": {"contract": "A-17"},
     });
-    let made = b.say(owner, "createSystem", "/systems", body).await;
+    let made = b.call(owner, "createSystem", "/systems", body).await;
     let system = Seeded {
         id: text(&made, "id").parse().unwrap(),
         key: text(&made, "system_key"),
         secret: text(&made, "system_secret"),
     };
     let body = json!({"system_secret": system.secret});
-    b.say(Who::Nobody, "registerSystem", "/systems/register", body).await;
+    b.call(Who::Nobody, "registerSystem", "/systems/register", body).await;
     b.ask(&system, "sendHeartbeat", "/systems/heartbeat").await;
     b.ask(&system, "getSystemInfo", "/systems/info").await;
-    b.say(&system, "sendInventory", "/systems/inventory", document("1.9.3")).await;
+    b.call(&system, "sendInventory", "/systems/inventory", document("1.9.3")).await;
     settle(b).await;
     b.test.advance(std::time::Duration::from_secs(60));
-    b.say(&system, "sendInventory", "/systems/inventory", document("1.9.4")).await;
+    b.call(&system, "sendInventory", "/systems/inventory", document("1.9.4")).await;
     settle(b).await;
     backups(b, &system, owner).await;
     rebranding(b, &system, owner, places).await;

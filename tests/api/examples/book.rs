@@ -103,31 +103,31 @@ impl<'t> Book<'t> {
         Book { test, routes, pages: BTreeMap::new(), hidden: Vec::new(), ids: HashMap::new() }
     }
 
-    /// Calls the operation at this path, which must succeed, and keeps it. The answer's `data`, or the answer itself
-    /// where there is no envelope.
-    pub async fn say<'a>(
+    /// Calls the operation at this path, which must succeed, and records it. Returns the `data` of the answer, or
+    /// the answer itself where there is no envelope.
+    pub async fn call<'a>(
         &mut self,
         who: impl Into<Who<'a>>,
         operation: &str,
-        at: &str,
+        path: &str,
         sent: impl Into<Sent<'a>>,
     ) -> Value {
-        let reply = self.send(who.into(), operation, at, &sent.into()).await;
+        let reply = self.send(who.into(), operation, path, &sent.into()).await;
         let Ok(answer) = serde_json::from_slice::<Value>(&reply.body) else { return Value::Null };
         if answer["code"].is_number() { answer["data"].clone() } else { answer }
     }
 
     /// The same without a body.
-    pub async fn ask<'a>(&mut self, who: impl Into<Who<'a>>, operation: &str, at: &str) -> Value {
-        self.say(who, operation, at, Value::Null).await
+    pub async fn ask<'a>(&mut self, who: impl Into<Who<'a>>, operation: &str, path: &str) -> Value {
+        self.call(who, operation, path, Value::Null).await
     }
 
-    async fn send(&mut self, who: Who<'_>, operation: &str, at: &str, sent: &Sent<'_>) -> Reply {
+    async fn send(&mut self, who: Who<'_>, operation: &str, path: &str, sent: &Sent<'_>) -> Reply {
         let route = self.routes.get(operation).unwrap_or_else(|| panic!("no operation {operation}")).clone();
-        assert!(fits(&route.path, at), "{operation} is at {}, not at {at}", route.path);
+        assert!(fits(&route.path, path), "{operation} is at {}, not at {path}", route.path);
         // Each call has its own time, so that an order by time is always the same.
         self.test.advance(Duration::from_secs(1));
-        let call = self.test.call(route.method.clone(), &format!("/api{at}"));
+        let call = self.test.call(route.method.clone(), &format!("/api{path}"));
         let call = match who {
             Who::Nobody => call,
             Who::Bearer(token) => call.bearer(token),
@@ -144,12 +144,12 @@ impl<'t> Book<'t> {
             }
         };
         let reply = call.send().await;
-        assert_eq!(reply.status.as_u16(), route.success, "{operation} {at}: {}", reply.text());
-        self.keep(&route, at, sent, &reply);
+        assert_eq!(reply.status.as_u16(), route.success, "{operation} {path}: {}", reply.text());
+        self.keep(&route, path, sent, &reply);
         reply
     }
 
-    fn keep(&mut self, route: &Route, at: &str, sent: &Sent<'_>, reply: &Reply) {
+    fn keep(&mut self, route: &Route, path: &str, sent: &Sent<'_>, reply: &Reply) {
         let kind = reply.header("content-type").unwrap_or_default().split(';').next().unwrap_or_default();
         let is_shown = route.gives.is_some() || !route.gives_file.is_empty() || route.is_proxied();
         let answer = match kind {
@@ -159,7 +159,7 @@ impl<'t> Book<'t> {
             _ => None,
         };
         let mut page = Map::new();
-        page.insert("request".to_owned(), json!(format!("{} {at}", route.method)));
+        page.insert("request".to_owned(), json!(format!("{} {path}", route.method)));
         page.extend(sent.shown().map(|sent| ("sent".to_owned(), sent)));
         if let Some(mut answer) = answer {
             self.settle(&mut answer);
@@ -170,7 +170,7 @@ impl<'t> Book<'t> {
     }
 
     /// Keeps the first event of a stream.
-    pub fn keep_stream(&mut self, operation: &str, at: &str, text: &str) {
+    pub fn keep_stream(&mut self, operation: &str, path: &str, text: &str) {
         let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
         for line in &mut lines {
             if line.starts_with("id: ") {
@@ -183,7 +183,7 @@ impl<'t> Book<'t> {
             }
         }
         let text = lines.join("\n");
-        let page = json!({"request": format!("GET {at}"), "type": "text/event-stream", "answer": text});
+        let page = json!({"request": format!("GET {path}"), "type": "text/event-stream", "answer": text});
         self.page(operation, page);
     }
 
@@ -289,7 +289,7 @@ impl<'t> Book<'t> {
     pub fn finish(mut self) -> String {
         let missing: Vec<&String> =
             self.routes.keys().filter(|name| !self.pages.contains_key(*name)).collect();
-        assert!(missing.is_empty(), "operations that nobody has called: {missing:?}");
+        assert!(missing.is_empty(), "operations that were never called: {missing:?}");
         for (operation, page) in &mut self.pages {
             if page.to_string().len() > LONG {
                 cut(&mut page["answer"]);
@@ -323,9 +323,9 @@ fn drawn(number: usize, length: usize) -> String {
     bytes.into_iter().map(|byte| char::from(b"0123456789abcdef"[usize::from(byte % 16)])).collect()
 }
 
-fn fits(template: &str, at: &str) -> bool {
+fn fits(template: &str, address: &str) -> bool {
     let template = template.replace("{service}", "services/mimir/alertmanager");
-    let path = at.split('?').next().unwrap_or(at);
+    let path = address.split('?').next().unwrap_or(address);
     let (template, path): (Vec<_>, Vec<_>) = (template.split('/').collect(), path.split('/').collect());
     template.len() == path.len() && template.iter().zip(path).all(|(a, b)| *a == b || a.starts_with('{'))
 }

@@ -34,24 +34,24 @@ fn body(name: &str, vat: &str, parent: Option<&str>) -> Value {
 async fn family(b: &mut Book<'_>, owner: &Persona, f: &Family, parent: Option<&str>) -> String {
     let (many, one) = (f.many, f.one);
     let plural = format!("{one}s");
-    let made = b.say(owner, &format!("create{one}"), &format!("/{many}"), body(f.name, f.vat, parent)).await;
+    let made = b.call(owner, &format!("create{one}"), &format!("/{many}"), body(f.name, f.vat, parent)).await;
     let id = text(&made, "id");
-    let at = format!("/{many}/{id}");
+    let path = format!("/{many}/{id}");
     b.ask(owner, &format!("list{plural}"), &format!("/{many}?page=1&page_size=20&sort_by=name")).await;
     b.ask(owner, &format!("get{plural}Totals"), &format!("/{many}/totals")).await;
     b.ask(owner, &format!("get{plural}Trend"), &format!("/{many}/trend?period=7")).await;
     b.ask(owner, &format!("get{one}Filters"), &format!("/filters/{many}")).await;
     b.ask(owner, &format!("export{plural}"), &format!("/{many}/export?format=csv")).await;
-    b.ask(owner, &format!("get{one}"), &at).await;
-    b.ask(owner, &format!("get{one}Stats"), &format!("{at}/stats")).await;
+    b.ask(owner, &format!("get{one}"), &path).await;
+    b.ask(owner, &format!("get{one}Stats"), &format!("{path}/stats")).await;
     let change =
         json!({"description": "Branch in Torino and Asti", "custom_data": {"vat": f.vat, "city": "Asti"}});
-    b.say(owner, &format!("update{one}"), &at, change).await;
+    b.call(owner, &format!("update{one}"), &path, change).await;
     for (verb, operation) in [("suspend", "suspend"), ("reactivate", "reactivate")] {
-        b.ask(owner, &format!("{operation}{one}"), &format!("{at}/{verb}")).await;
+        b.ask(owner, &format!("{operation}{one}"), &format!("{path}/{verb}")).await;
     }
-    b.ask(owner, &format!("delete{one}"), &at).await;
-    b.ask(owner, &format!("restore{one}"), &format!("{at}/restore")).await;
+    b.ask(owner, &format!("delete{one}"), &path).await;
+    b.ask(owner, &format!("restore{one}"), &format!("{path}/restore")).await;
     import(b, owner, f).await;
     id
 }
@@ -66,11 +66,11 @@ async fn import(b: &mut Book<'_>, owner: &Persona, f: &Family) {
     );
     let file = format!("{HEADER}\n{line}\n,,,,,,,,,\n");
     let part = [("file", Some("text/csv"), file.as_bytes())];
-    let seen = b
-        .say(owner, &format!("validate{plural}Import"), &format!("{import}/validate"), Sent::Form(&part))
+    let preview = b
+        .call(owner, &format!("validate{plural}Import"), &format!("{import}/validate"), Sent::Form(&part))
         .await;
-    let body = json!({"import_id": seen["import_id"], "override": false});
-    let done = b.say(owner, &format!("confirm{plural}Import"), &format!("{import}/confirm"), body).await;
+    let body = json!({"import_id": preview["import_id"], "override": false});
+    let done = b.call(owner, &format!("confirm{plural}Import"), &format!("{import}/confirm"), body).await;
     let second = text(&done["results"][0], "id");
     b.ask(owner, &format!("destroy{}", f.one), &format!("/{many}/{second}/destroy")).await;
 }

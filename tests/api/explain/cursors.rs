@@ -26,8 +26,8 @@ pub(super) async fn run(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(Strin
     for by in [Name, CreatedAt, Status, OrganizationName] {
         for direction in [SortDirection::Asc, SortDirection::Desc] {
             let walk = async |step: Step| {
-                let known = systems::KnownCounts::default();
-                systems::walk(db, scope, &filter, (by, direction), known, &step).await.unwrap()
+                let counts = systems::KnownCounts::default();
+                systems::walk(db, scope, &filter, (by, direction), counts, &step).await.unwrap()
             };
             mark(db, "what is not looked at").await;
             let rows = if who == "reseller" { 100 } else { DEEP };

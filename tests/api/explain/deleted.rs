@@ -9,8 +9,8 @@ pub(super) async fn run(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(Strin
     let all = systems::SystemFilter { statuses, ..Default::default() };
     let named = systems::SystemFilter { name: Some("a".into()), ..all.clone() };
     mark(db, "what is not looked at").await;
-    let known = systems::KnownCounts::default();
-    let deleted = systems::total(db, &Scope::Everything, &all, known).await.unwrap();
+    let counts = systems::KnownCounts::default();
+    let deleted = systems::total(db, &Scope::Everything, &all, counts).await.unwrap();
     assert!(deleted > 100 && deleted < 20_000, "{deleted} deleted systems");
     // All of a small scope may be read.
     let small = if matches!(who, "owner" | "distributor") { 0 } else { 5_000 };
@@ -23,7 +23,7 @@ pub(super) async fn run(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(Strin
         mark(db, &label).await;
         for _ in 0..REPEATS {
             let part = systems::Part { order: (order, SortDirection::Desc), page: PAGE };
-            systems::list(db, scope, filter, part, known).await.unwrap();
+            systems::list(db, scope, filter, part, counts).await.unwrap();
         }
         done.push((label, bounds));
     }

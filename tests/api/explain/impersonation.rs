@@ -9,7 +9,7 @@ use bailiwick_store::impersonation::{
     sessions::{self, Side},
 };
 
-/// By ids: the rows asked for, and no more.
+/// By ids: the requested rows, and no more.
 const BY_ID: Bounds = Bounds { read: 4, sorted: 30 };
 /// A page.
 const PAGE_OF: Bounds = Bounds { read: 400, sorted: 200 };
@@ -35,16 +35,16 @@ const LARGE_HERE: [&str; 5] =
     ["users", "organizations", "impersonation_consents", "impersonation_sessions", "impersonation_entries"];
 
 /// Reads of a table from end to end, or of more rows than allowed.
-fn offends(node: &Value, bounds: Bounds, found: &mut Vec<String>) {
+fn offends(node: &Value, bounds: Bounds, violations: &mut Vec<String>) {
     let kind = node["Node Type"].as_str().unwrap_or_default();
     let relation = node["Relation Name"].as_str().unwrap_or_default();
     let loops = number(node, "Actual Loops").max(1);
     let read = (number(node, "Actual Rows") + number(node, "Rows Removed by Filter")) * loops;
     if LARGE_HERE.contains(&relation) && (kind == "Seq Scan" || read > bounds.read) {
-        found.push(format!("{kind} reads {read} rows of {relation}"));
+        violations.push(format!("{kind} reads {read} rows of {relation}"));
     }
     for child in node["Plans"].as_array().into_iter().flatten() {
-        offends(child, bounds, found);
+        offends(child, bounds, violations);
     }
 }
 
@@ -67,12 +67,14 @@ async fn an_impersonated_request_costs_what_it_asks_for() {
     let now: Ts = "2026-03-04T12:00:00Z".parse().unwrap();
     mark(&db, "look").await;
     for (id, ..) in &some {
-        let seen = sessions::look(&db, ImpersonationId(*id)).await.unwrap().unwrap();
-        assert!(seen.impersonator.is_some() && seen.impersonated.is_some() && seen.consent.is_some());
+        let session = sessions::load(&db, ImpersonationId(*id)).await.unwrap().unwrap();
+        assert!(
+            session.impersonator.is_some() && session.impersonated.is_some() && session.consent.is_some()
+        );
     }
     mark(&db, "own").await;
-    for (_, by, _) in &some {
-        assert!(sessions::look_of(&db, UserId(*by)).await.unwrap().is_some());
+    for (_, actor, _) in &some {
+        assert!(sessions::load_of(&db, UserId(*actor)).await.unwrap().is_some());
     }
     mark(&db, "record").await;
     for (n, (id, ..)) in (1..).zip(&some) {
@@ -88,12 +90,12 @@ async fn an_impersonated_request_costs_what_it_asks_for() {
         assert!(consents::next_expiry(&db, now).await.unwrap().is_some());
     }
     mark(&db, "lists").await;
-    for (id, by, of) in &some {
+    for (id, actor, target) in &some {
         for side in [Side::Impersonated, Side::Impersonator, Side::Any] {
-            sessions::of_user(&db, UserId(*by), side, PAGE).await.unwrap();
+            sessions::of_user(&db, UserId(*actor), side, PAGE).await.unwrap();
         }
         entries::of_session(&db, ImpersonationId(*id), PAGE).await.unwrap();
-        let page = some.iter().map(|(_, by, _)| UserId(*by)).chain([UserId(*of)]);
+        let page = some.iter().map(|(_, actor, _)| UserId(*actor)).chain([UserId(*target)]);
         assert!(!consents::of_users(&db, page, now).await.unwrap().is_empty());
     }
     db.close().await;
@@ -105,9 +107,9 @@ async fn an_impersonated_request_costs_what_it_asks_for() {
         let of_label: Vec<_> = plans.iter().filter(|(l, _)| l == label).collect();
         assert!(of_label.len() >= REPEATS, "{label}: {}", of_label.len());
         for (_, plan) in of_label {
-            let mut found = Vec::new();
-            offends(&plan["Plan"], bounds, &mut found);
-            wrong.extend(found.into_iter().map(|what| format!("{label}: {what}")));
+            let mut violations = Vec::new();
+            offends(&plan["Plan"], bounds, &mut violations);
+            wrong.extend(violations.into_iter().map(|what| format!("{label}: {what}")));
         }
     }
     wrong.dedup();

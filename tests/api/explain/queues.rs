@@ -116,14 +116,14 @@ fn judge_step(label: &str, cost: Cost, plans: &[&Value], dead: u64, wrong: &mut 
         let most = cost.buffers() + dead / 50;
         if read.rows > cost.rows() || buffers > most {
             let text: String = text.chars().take(160).collect();
-            let said = format!("{} rows, {buffers} buffers:{} {text}", read.rows, read.most);
-            wrong.insert(format!("{label} {text}"), format!("{label}: {said}"));
+            let figures = format!("{} rows, {buffers} buffers:{} {text}", read.rows, read.most);
+            wrong.insert(format!("{label} {text}"), format!("{label}: {figures}"));
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn queues_cost_what_they_claim_whatever_is_believed_of_them() {
+async fn queues_cost_what_they_claim_whatever_the_statistics() {
     let dead = std::env::var("BAILIWICK_TEST_DEAD_ROWS").ok().and_then(|n| n.parse().ok());
     let dead: u64 = dead.unwrap_or(DEAD_ROWS);
     let cluster = Cluster::start().await.unwrap();
@@ -150,31 +150,31 @@ async fn queues_cost_what_they_claim_whatever_is_believed_of_them() {
     let plans = plans(&cluster.log());
     let mut wrong = BTreeMap::new();
     for (label, cost) in &steps {
-        let of: Vec<&Value> = plans.iter().filter(|(l, _)| l == label).map(|(_, plan)| plan).collect();
-        // On an empty queue a step may have nothing to say.
-        assert!(of.len() >= REPEATS || label.ends_with("(empty)"), "{label}: {}", of.len());
-        judge_step(label, *cost, &of, dead, &mut wrong);
+        let runs: Vec<&Value> = plans.iter().filter(|(l, _)| l == label).map(|(_, plan)| plan).collect();
+        // On an empty queue a step may run no statement.
+        assert!(runs.len() >= REPEATS || label.ends_with("(empty)"), "{label}: {}", runs.len());
+        judge_step(label, *cost, &runs, dead, &mut wrong);
     }
-    let said: Vec<String> = wrong.into_values().collect();
+    let problems: Vec<String> = wrong.into_values().collect();
     let unseen = unseen(&plans);
     assert!(
-        said.is_empty() && unseen.is_empty(),
+        problems.is_empty() && unseen.is_empty(),
         "{} of {}:\n{}\nnever run: {unseen:?}",
-        said.len(),
+        problems.len(),
         plans.len(),
-        said.join("\n")
+        problems.join("\n")
     );
 }
 
 /// The fixed statements that look for work, or change claimed rows, and were not run.
 fn unseen(plans: &[(String, Value)]) -> Vec<&'static str> {
-    let seen: BTreeSet<&str> = plans.iter().filter_map(|(_, plan)| plan["Query Text"].as_str()).collect();
+    let executed: BTreeSet<&str> = plans.iter().filter_map(|(_, plan)| plan["Query Text"].as_str()).collect();
     catalogue::statements()
         .filter(|(name, text)| fill::is_looked_at(name, text))
         .filter(|(_, text)| {
             let text = Q::new(text).text_for(true);
             // Some statements go on after the fixed part.
-            !seen.iter().any(|seen| seen.starts_with(text.as_str()))
+            !executed.iter().any(|statement| statement.starts_with(text.as_str()))
         })
         .map(|(name, _)| name)
         .collect()

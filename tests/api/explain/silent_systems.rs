@@ -36,10 +36,10 @@ async fn the_check_of_silent_systems_reads_those_that_need_something() {
         Q::new("SELECT system_id FROM link_alerts ORDER BY system_id").all(&db).await.unwrap();
     assert!(raised.len() > 4_000, "{}", raised.len());
     let some: Vec<Uuid> = raised.iter().step_by(500).map(|(id,)| *id).collect();
-    let (new, old, heard) = (&some[..2], &some[2..4], &some[4..6]);
+    let (new, old, recovered) = (&some[..2], &some[2..4], &some[4..6]);
     change(&db, "DELETE FROM link_alerts WHERE system_id = ?", new).await;
     change(&db, "UPDATE link_alerts SET refreshed_at = '2026-01-02' WHERE system_id = ?", old).await;
-    change(&db, "UPDATE system_activity SET status = 1 WHERE system_id = ?", heard).await;
+    change(&db, "UPDATE system_activity SET status = 1 WHERE system_id = ?", recovered).await;
     // A worker of the engine that helps reads them once more.
     let most = MOST + 3 * Q::new(MARKED).count(&db).await.unwrap();
     db.close().await;
@@ -59,15 +59,15 @@ async fn the_check_of_silent_systems_reads_those_that_need_something() {
         }
         mark(&db, "over").await;
         let over = silent_systems::over(&db, (nil, OrgId(nil.0)), 1_000).await.unwrap();
-        assert_eq!(over.iter().map(|alert| alert.system_id.0).collect::<Vec<_>>(), heard);
+        assert_eq!(over.iter().map(|alert| alert.system_id.0).collect::<Vec<_>>(), recovered);
     }
     db.close().await;
     let plans = plans(&cluster.log());
     let mut wrong = Vec::new();
     for label in ["New", "Raised", "over"] {
-        let of: Vec<_> = plans.iter().filter(|(l, _)| l == label).collect();
-        assert!(of.len() >= REPEATS, "{label}: {}", of.len());
-        for (_, plan) in of {
+        let runs: Vec<_> = plans.iter().filter(|(l, _)| l == label).collect();
+        assert!(runs.len() >= REPEATS, "{label}: {}", runs.len());
+        for (_, plan) in runs {
             reads_much(&plan["Plan"], label, most, &mut wrong);
         }
     }
@@ -93,7 +93,7 @@ async fn the_check_of_silent_systems_begins_with_alerts_on_sqlite() {
     let dir = tempfile::tempdir().unwrap();
     let db = Db::open(&Options::new(format!("sqlite:{}", dir.path().join("t.db").display()))).await.unwrap();
     db.migrate().await.unwrap();
-    let mut seen = 0;
+    let mut count = 0;
     let is_check = |text: &str| text.contains("link_alerts") && text.contains("SELECT");
     for (name, text) in catalogue::statements().filter(|(_, text)| is_check(text)) {
         let lines: Vec<(i64, i64, i64, String)> =
@@ -109,8 +109,8 @@ async fn the_check_of_silent_systems_begins_with_alerts_on_sqlite() {
             ["c", "l"].iter().any(|t| first.starts_with(&format!("SEARCH {t} USING"))),
             "{name}: {lines:?}"
         );
-        seen += 1;
+        count += 1;
     }
-    assert_eq!(seen, 3);
+    assert_eq!(count, 3);
     db.close().await;
 }

@@ -15,15 +15,15 @@ async fn written(tx: &mut Tx) -> (i64, i64) {
     Q::new(sql).one(tx).await.unwrap()
 }
 
-async fn turn(db: &Db, id: OrgId, at: Option<Ts>) -> Affected {
+async fn turn(db: &Db, id: OrgId, time: Option<Ts>) -> Affected {
     const FAMILY: OrgType = OrgType::Distributor;
     let mut tx = db.begin().await.unwrap();
     let before = written(&mut tx).await;
     lifecycle::hold_marks(&mut tx, id).await.unwrap().unwrap();
-    let place = organizations::node(&mut tx, id).await.unwrap().unwrap();
-    let action = if at.is_some() { Action::Suspend } else { Action::Reactivate };
-    let target = decide(&Caller::Worker, action, &OrgTarget { family: FAMILY, place }).granted().unwrap();
-    let affected = lifecycle::set(&mut tx, &target, FAMILY, LifecycleMark::Suspended, at).await.unwrap();
+    let node = organizations::node(&mut tx, id).await.unwrap().unwrap();
+    let action = if time.is_some() { Action::Suspend } else { Action::Reactivate };
+    let target = decide(&Caller::Worker, action, &OrgTarget { family: FAMILY, node }).granted().unwrap();
+    let affected = lifecycle::set(&mut tx, &target, FAMILY, LifecycleMark::Suspended, time).await.unwrap();
     let after = written(&mut tx).await;
     let (rows, in_place) = (after.0 - before.0, after.1 - before.1);
     tx.commit().await.unwrap();

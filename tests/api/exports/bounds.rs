@@ -172,7 +172,7 @@ api_test!(a_report_reads_no_more_than_it_shows, |t| async move {
     assert!(reply.body.len() > 5 * 1024 * 1024);
 });
 
-api_test!(too_many_at_once_are_told_to_come_back, |t| async move {
+api_test!(too_many_exports_at_once_get_retry_after, |t| async move {
     t.tree().await;
     let owner = t.owner().await;
     let all = t.app.directory.exports.occupy();

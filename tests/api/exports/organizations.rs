@@ -69,7 +69,7 @@ api_test!(cells_are_quoted_and_neutralised, |t| async move {
 });
 
 // Proves spec: guarantees#identity 34.
-api_test!(the_pdf_is_ascii_and_says_what_it_holds, |t| async move {
+api_test!(the_pdf_is_ascii_and_states_its_contents, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let long = "Длинное описание, которое никак не поместится в шестьдесят знаков";
@@ -160,7 +160,7 @@ api_test!(the_rows_are_those_of_the_list, |t| async move {
             t.delete_organization(id).await;
         }
     }
-    let mut seen = 0;
+    let mut count = 0;
     for who in [&owner, &d, &r] {
         for query in [
             "sort_by=",
@@ -190,11 +190,11 @@ api_test!(the_rows_are_those_of_the_list, |t| async move {
             let names: Vec<&str> = rows.iter().map(|c| c["name"].as_str().expect("a name")).collect();
             let exported = column(&csv(&t, who, "customers", query).await, "Name");
             assert_eq!(exported, names, "{query}");
-            seen += names.len();
+            count += names.len();
         }
     }
-    assert!(seen > 60, "{seen}");
-    // A known column descends unless the request says otherwise.
+    assert!(count > 60, "{count}");
+    // A known column descends unless the request has a direction.
     let names = column(&csv(&t, &d, "customers", "sort_by=name").await, "Name");
     assert_eq!(names, ["Éta", "beta", "Alfa Customer"]);
 });

@@ -71,7 +71,7 @@ api_test!(the_rows_are_those_of_the_list, |t| async move {
             _ => {}
         }
     }
-    let mut seen = 0;
+    let mut count = 0;
     for who in [&owner, &d, &c] {
         for query in [
             "sort_by=",
@@ -88,17 +88,17 @@ api_test!(the_rows_are_those_of_the_list, |t| async move {
         ] {
             let list = get(&t, who, &format!("/api/systems?page_size=100&{query}")).await.expect(200).data();
             let rows = list["systems"].as_array().expect("rows");
-            let of = |key: &str| {
+            let values = |key: &str| {
                 rows.iter().map(|s| s[key].as_str().expect("a text").to_owned()).collect::<Vec<_>>()
             };
             let text = csv(&t, who, "systems", query).await;
-            assert_eq!(column(&text, "Name"), of("name"), "{query}");
-            assert_eq!(column(&text, "Status"), of("status"), "{query}");
-            assert_eq!(column(&text, "System Key"), of("system_key"), "{query}");
-            seen += rows.len();
+            assert_eq!(column(&text, "Name"), values("name"), "{query}");
+            assert_eq!(column(&text, "Status"), values("status"), "{query}");
+            assert_eq!(column(&text, "System Key"), values("system_key"), "{query}");
+            count += rows.len();
         }
     }
-    assert!(seen > 40, "{seen}");
+    assert!(count > 40, "{count}");
     get(&t, &c, "/api/systems/export?format=ods")
         .await
         .expect_message(400, "format parameter required (csv or pdf)");
@@ -137,7 +137,7 @@ api_test!(no_cell_is_a_formula_and_every_filter_is_named_in_seven_bits, |t| asyn
     t.post("/api/systems").bearer(&owner.token).json(body).send().await.expect(201);
     let file = csv(&t, &owner, "systems", "name=Plain").await;
     assert_eq!(column(&file, "Organization"), ["'=Formula"]);
-    // Every filter by itself and all together: `pdf` has looked at every byte.
+    // Every filter by itself and all together: `pdf` has checked every byte.
     let filters = [
         ("search", "s\u{20ac}arch"),
         ("name", "n\u{e0}me"),

@@ -87,7 +87,7 @@ api_test!(the_rows_are_those_of_the_list, |t| async move {
         t.advance(std::time::Duration::from_millis(3));
         t.user(org, &["reader"]).await;
     }
-    let mut seen = 0;
+    let mut count = 0;
     for who in [&owner, &d, &c] {
         for query in [
             "sort_by=",
@@ -107,10 +107,10 @@ api_test!(the_rows_are_those_of_the_list, |t| async move {
             let rows = list["users"].as_array().expect("rows");
             let emails: Vec<&str> = rows.iter().map(|c| c["email"].as_str().expect("an address")).collect();
             assert_eq!(column(&csv(&t, who, "users", query).await, "Email"), emails, "{query}");
-            seen += emails.len();
+            count += emails.len();
         }
     }
-    assert!(seen > 40, "{seen}");
+    assert!(count > 40, "{count}");
     let reader = t.user(tree.customer, &[]).await;
     get(&t, &reader, "/api/users/export?format=csv").await.expect_message(403, "insufficient permissions");
     get(&t, &c, "/api/users/export").await.expect_message(400, "format parameter required (csv or pdf)");

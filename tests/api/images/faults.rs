@@ -83,12 +83,12 @@ bucket_test!(a_storage_that_does_not_answer_is_not_waited_for, |t, bucket| async
     assert_eq!(asset(&t, &owner, tree.customer, "favicon").send().await.expect(200).body, png(16, 16));
 });
 
-bucket_test!(wrong_credentials_are_told_without_the_secret, |t, bucket| async move {
+bucket_test!(wrong_credentials_are_reported_without_the_secret, |t, bucket| async move {
     let (tree, owner) = (t.tree().await, t.owner().await);
     enable(&t, &owner, tree.customer).await;
     assert_eq!(images::complaints(&t.app.directory).await.unwrap(), [""; 0]);
-    let wrong = bucket.place("not the secret");
-    let stranger = other(&t, |settings| settings.assets.place = wrong).await;
+    let wrong = bucket.location("not the secret");
+    let stranger = other(&t, |settings| settings.assets.location = wrong).await;
     let reply = upload(&stranger, &owner, tree.customer, &[("favicon", &png(16, 16))]).send().await;
     let reply = reply.expect_message(502, AWAY);
     assert!(!reply.text().contains("secret") && !reply.text().contains(s3::CREDENTIALS.0));
@@ -96,8 +96,8 @@ bucket_test!(wrong_credentials_are_told_without_the_secret, |t, bucket| async mo
     assert!(complaints[0].starts_with("the bucket (assets.bucket) cannot be used now"), "{complaints:?}");
     assert!(!complaints[0].contains("not the secret"), "{complaints:?}");
     let missing = Own { storage: bucket.storage, name: format!("{}-missing", bucket.name) };
-    let nowhere = missing.place(s3::CREDENTIALS.1);
-    let nowhere = other(&t, |settings| settings.assets.place = nowhere).await;
+    let nowhere = missing.location(s3::CREDENTIALS.1);
+    let nowhere = other(&t, |settings| settings.assets.location = nowhere).await;
     assert_eq!(images::complaints(&nowhere.app.directory).await.unwrap().len(), 1);
     upload(&nowhere, &owner, tree.customer, &[("favicon", &png(16, 16))]).send().await.expect(502);
     assert_eq!(bucket.keys().await, [""; 0]);

@@ -37,9 +37,9 @@ bucket_test!(images_move_between_database_and_bucket, |t, bucket| async move {
     let etag = picture(&t, &owner).send().await.expect(200).header("etag").unwrap().to_owned();
 
     assert_eq!(images::left_to_move(&t.app.directory).await.unwrap(), 3);
-    let mut told = Vec::new();
-    let moved = images::move_all(&t.app.directory, |n| told.push(n)).await.unwrap();
-    assert_eq!((moved.images, moved.bytes, moved.unreadable.len(), told), (3, bytes, 0, vec![3]));
+    let mut progress = Vec::new();
+    let moved = images::move_all(&t.app.directory, |n| progress.push(n)).await.unwrap();
+    assert_eq!((moved.images, moved.bytes, moved.unreadable.len(), progress), (3, bytes, 0, vec![3]));
     assert_eq!((bytes_in_rows(&t).await, bucket.keys().await.len(), waiting(&t).await), (0, 4, 0));
     assert_eq!(images::left_to_move(&t.app.directory).await.unwrap(), 0);
     assert_shown(&[&t, &plain], &owner, tree.customer).await;
@@ -72,7 +72,7 @@ bucket_test!(a_move_that_was_stopped_goes_on, |t, bucket| async move {
     assert_shown(&[&t, &plain], &owner, tree.customer).await;
 });
 
-bucket_test!(what_the_bucket_has_lost_is_told_and_not_shown, |t, bucket| async move {
+bucket_test!(images_lost_by_the_bucket_are_reported_and_not_shown, |t, bucket| async move {
     let (tree, owner) = (t.tree().await, t.owner().await);
     enable(&t, &owner, tree.customer).await;
     filled(&t, &owner, tree.customer).await;
@@ -90,8 +90,8 @@ bucket_test!(what_the_bucket_has_lost_is_told_and_not_shown, |t, bucket| async m
     let plain = with_database(&t).await;
     let moved = images::move_all(&plain.app.directory, |_| {}).await.unwrap();
     assert_eq!((moved.images, moved.unreadable.len()), (1, 2));
-    let of = format!(" of ns8 of {}", tree.customer);
-    assert_eq!(moved.unreadable, [format!("favicon{of}"), format!("logo_dark_rect{of}")]);
+    let suffix = format!(" of ns8 of {}", tree.customer);
+    assert_eq!(moved.unreadable, [format!("favicon{suffix}"), format!("logo_dark_rect{suffix}")]);
     assert_eq!(images::left_to_move(&plain.app.directory).await.unwrap(), 2);
     let pictures = async || bucket.keys().await.iter().filter(|key| key.contains("/avatars/")).count();
     eventually("the picture is in the database alone", async || pictures().await == 0).await;
@@ -104,10 +104,10 @@ bucket_test!(without_a_bucket_what_is_in_one_is_not_forgotten, |t, bucket| async
     let (tree, owner) = (t.tree().await, t.owner().await);
     enable(&t, &owner, tree.customer).await;
     filled(&t, &owner, tree.customer).await;
-    let place = ObjectLocation::Files(std::env::temp_dir().join(&bucket.name));
+    let location = ObjectLocation::Files(std::env::temp_dir().join(&bucket.name));
     let without = t
         .replica_with(|settings| {
-            settings.assets.place = place;
+            settings.assets.location = location;
             settings.assets.images = ImageHome::Database;
         })
         .await;

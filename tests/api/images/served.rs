@@ -82,9 +82,9 @@ bucket_test!(pictures_are_served_from_the_bucket_and_go_from_it, |t, bucket| asy
     let second = picture(&t, &user).send().await.expect(200);
     assert_ne!(second.header("etag"), Some(etag.as_str()));
     let keys = bucket.keys().await;
-    let of = |who: &Persona| format!("fleet/avatars/{}/", who.id);
+    let prefix = |who: &Persona| format!("fleet/avatars/{}/", who.id);
     assert_eq!(keys.len(), 2);
-    assert_eq!(keys.iter().filter(|key| key.starts_with(&of(&user))).count(), 1, "{keys:?}");
+    assert_eq!(keys.iter().filter(|key| key.starts_with(&prefix(&user))).count(), 1, "{keys:?}");
 
     // A deleted user shows no picture and may come back; the destruction of a user removes the picture.
     let path = format!("/api/users/{}", user.id);
@@ -95,7 +95,7 @@ bucket_test!(pictures_are_served_from_the_bucket_and_go_from_it, |t, bucket| asy
     delete(&t, &owner, &format!("{path}/destroy")).await.expect(200);
     tidied(&t).await;
     let keys = bucket.keys().await;
-    assert!(keys.len() == 1 && keys[0].starts_with(&of(&owner)), "{keys:?}");
+    assert!(keys.len() == 1 && keys[0].starts_with(&prefix(&owner)), "{keys:?}");
     delete(&t, &owner, "/api/me/avatar").await.expect(200);
     delete(&t, &owner, "/api/me/avatar").await.expect(200);
     tidied(&t).await;

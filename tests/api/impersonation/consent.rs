@@ -75,20 +75,20 @@ api_test!(a_withdrawal_ends_the_session, |t| async move {
     let a = acting(&t).await;
     withdraw(&t, &a.target).await;
     is_withdrawn(me(&t, &a.token).await);
-    assert_eq!(status(&t, &a.by.token).await, json!({"is_impersonating": false}));
+    assert_eq!(status(&t, &a.actor.token).await, json!({"is_impersonating": false}));
     agree(&t, &a.target, 1).await;
     is_withdrawn(me(&t, &a.token).await);
-    let again = start(&t, &a.by, &a.target).await;
+    let again = start(&t, &a.actor, &a.target).await;
     me(&t, &text(&again["token"])).await.expect(200);
     is_withdrawn(me(&t, &a.token).await);
     // A new consent in the place of one that is still live does the same.
     agree(&t, &a.target, 1).await;
     is_withdrawn(me(&t, &text(&again["token"])).await);
-    start(&t, &a.by, &a.target).await;
+    start(&t, &a.actor, &a.target).await;
 });
 
-/// Whether the answers about a user say that the caller may impersonate the user.
-async fn told(t: &Test, who: &Persona, user: &Persona) -> Value {
+/// `can_be_impersonated` of a user, which the list and the single read give alike.
+async fn impersonation_flag(t: &Test, who: &Persona, user: &Persona) -> Value {
     let list = t.get("/api/users?page_size=100").bearer(&who.token).send().await.expect(200).data();
     let rows = list["users"].as_array().unwrap().clone();
     let row = rows.into_iter().find(|row| row["id"] == json!(user.id)).unwrap();
@@ -97,7 +97,7 @@ async fn told(t: &Test, who: &Persona, user: &Persona) -> Value {
     row.get("can_be_impersonated").cloned().unwrap_or(Value::Null)
 }
 
-api_test!(lists_say_at_once_who_can_be_impersonated, |t| async move {
+api_test!(lists_show_at_once_who_can_be_impersonated, |t| async move {
     let tree = t.tree().await;
     let replica = if t.engine == Engine::Postgres { Some(t.replica().await) } else { None };
     let processes: Vec<&Test> = std::iter::once(&t).chain(&replica).collect();
@@ -108,7 +108,7 @@ api_test!(lists_say_at_once_who_can_be_impersonated, |t| async move {
     let below = t.user(tree.distributor, &["super"]).await;
     let all_say = async |who: &Persona, about: &Persona, expected: Value| {
         for t in &processes {
-            assert_eq!(told(t, who, about).await, expected);
+            assert_eq!(impersonation_flag(t, who, about).await, expected);
         }
     };
     all_say(&owner, &user, json!(false)).await;
@@ -148,25 +148,25 @@ api_test!(lists_say_at_once_who_can_be_impersonated, |t| async move {
 
 scope_of_consent_test!(with_the_scope_consent_the_tree_does_not_count, |t| async move {
     let tree = t.tree().await;
-    let by = t.user(tree.distributor, &["super"]).await;
+    let actor = t.user(tree.distributor, &["super"]).await;
     let outside = t.user(tree.other_customer, &["admin"]).await;
     agree(&t, &outside, 1).await;
-    let started = start(&t, &by, &outside).await;
+    let started = start(&t, &actor, &outside).await;
     me(&t, &text(&started["token"])).await.expect(200);
 });
 
 api_test!(the_tree_counts_beside_the_consent, |t| async move {
     let tree = t.tree().await;
-    let by = t.user(tree.distributor, &["super"]).await;
+    let actor = t.user(tree.distributor, &["super"]).await;
     let inside = t.user(tree.customer, &["admin"]).await;
     let outside = t.user(tree.other_customer, &["admin"]).await;
     agree(&t, &inside, 1).await;
     agree(&t, &outside, 1).await;
-    let refused = starting(&t, &by.token, &outside).send().await.expect_message(403, NO_CONSENT);
+    let refused = starting(&t, &actor.token, &outside).send().await.expect_message(403, NO_CONSENT);
     let unknown = json!({"user_id": "0195fada-0000-7000-8000-00000000dead"});
-    let unknown = t.post("/api/impersonate").bearer(&by.token).json(unknown).send().await;
+    let unknown = t.post("/api/impersonate").bearer(&actor.token).json(unknown).send().await;
     assert_eq!(refused.body, unknown.body);
-    let started = start(&t, &by, &inside).await;
+    let started = start(&t, &actor, &inside).await;
     me(&t, &text(&started["token"])).await.expect(200);
     // The target leaves the hierarchy, and the session ends.
     let owner = t.owner().await;
@@ -174,5 +174,5 @@ api_test!(the_tree_counts_beside_the_consent, |t| async move {
     let path = format!("/api/users/{}", inside.id);
     t.put(&path).bearer(&owner.token).json(home).send().await.expect(200);
     is_over(me(&t, &text(&started["token"])).await);
-    assert_eq!(status(&t, &by.token).await, json!({"is_impersonating": false}));
+    assert_eq!(status(&t, &actor.token).await, json!({"is_impersonating": false}));
 });

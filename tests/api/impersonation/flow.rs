@@ -1,6 +1,6 @@
 //! A session from its start to its end, and the records of it that both people read.
 
-use super::{acting, agree, entries, is_over, me, only_session, start, starting, status, text, told};
+use super::{acting, agree, audit_lines, entries, is_over, me, only_session, start, starting, status, text};
 use crate::session::part;
 use bailiwick_testkit::{Persona, Test, api_test};
 use serde_json::{Value, json};
@@ -15,12 +15,12 @@ fn keys(value: &Value) -> Vec<&str> {
 // Proves spec: acceptance#scenarios 18.
 api_test!(a_session_gives_the_targets_rights_and_nothing_else, |t| async move {
     let tree = t.tree().await;
-    let by = t.user(tree.distributor, &["super"]).await;
+    let actor = t.user(tree.distributor, &["super"]).await;
     let target = t.user(tree.customer, &["admin"]).await;
     agree(&t, &target, 2).await;
-    let own = me(&t, &by.token).await.data();
+    let own = me(&t, &actor.token).await.data();
     let his = me(&t, &target.token).await.data();
-    let started = start(&t, &by, &target).await;
+    let started = start(&t, &actor, &target).await;
     let expires_at = t.app.platform.now().plus(Duration::from_secs(7200));
     assert_eq!(
         started,
@@ -28,9 +28,9 @@ api_test!(a_session_gives_the_targets_rights_and_nothing_else, |t| async move {
             "session_id": started["session_id"], "impersonated_user": his, "impersonator": own})
     );
     let token = text(&started["token"]);
-    let said = part(&token, 1);
+    let claims = part(&token, 1);
     assert_eq!(
-        keys(&said),
+        keys(&claims),
         [
             "aud",
             "exp",
@@ -47,12 +47,15 @@ api_test!(a_session_gives_the_targets_rights_and_nothing_else, |t| async move {
             "user"
         ]
     );
-    assert_eq!(said["token_type"], "impersonation");
-    assert_eq!(said["is_impersonated"], true);
-    assert_eq!((&said["sub"], &said["user"], &said["impersonated_by"]), (&json!(target.id), &his, &own));
-    assert_eq!(said["session_id"], started["session_id"]);
-    assert_eq!(said["exp"], expires_at.secs());
-    assert_eq!(said["sid"], part(&by.token, 1)["sid"]);
+    assert_eq!(claims["token_type"], "impersonation");
+    assert_eq!(claims["is_impersonated"], true);
+    assert_eq!(
+        (&claims["sub"], &claims["user"], &claims["impersonated_by"]),
+        (&json!(target.id), &his, &own)
+    );
+    assert_eq!(claims["session_id"], started["session_id"]);
+    assert_eq!(claims["exp"], expires_at.secs());
+    assert_eq!(claims["sid"], part(&actor.token, 1)["sid"]);
 
     assert_eq!(me(&t, &token).await.expect(200).data(), his);
     let reply = t.get("/api/user/profile").bearer(&token).send().await.expect(200);
@@ -81,11 +84,12 @@ api_test!(both_read_the_session_and_what_was_done_in_it, |t| async move {
         let token = who.token.clone();
         async move { me(t, &token).await.data() }
     };
-    let (by, of) = (name(&a.by).await, name(&a.target).await);
+    let (actor, target) = (name(&a.actor).await, name(&a.target).await);
     let expected = |end: Value, minutes: Value, count: u64, status: &str| {
-        json!({"session_id": a.session, "impersonator_user_id": a.by.id, "impersonated_user_id": a.target.id,
-            "impersonator_username": by["username"], "impersonated_username": of["username"],
-            "impersonator_name": by["name"], "impersonated_name": of["name"],
+        json!({"session_id": a.session, "impersonator_user_id": a.actor.id,
+            "impersonated_user_id": a.target.id,
+            "impersonator_username": actor["username"], "impersonated_username": target["username"],
+            "impersonator_name": actor["name"], "impersonated_name": target["name"],
             "start_time": session["start_time"], "end_time": end, "duration_minutes": minutes,
             "action_count": count, "status": status})
     };
@@ -101,22 +105,24 @@ api_test!(both_read_the_session_and_what_was_done_in_it, |t| async move {
         "DELETE /api/impersonate 200",
         "session_end",
     ];
-    for reader in [&a.target, &a.by] {
+    for reader in [&a.target, &a.actor] {
         let path = format!("/api/impersonate/sessions/{}", a.session);
         let reply = t.get(&path).bearer(&reader.token).send().await;
         let reply = reply.expect_message(200, "session details retrieved successfully");
         assert_eq!(reply.data()["session"]["session_id"], json!(a.session));
-        assert_eq!(told(&t, reader, &a.session).await, calls);
+        assert_eq!(audit_lines(&t, reader, &a.session).await, calls);
     }
     let entries = entries(&t, &a.target, &a.session).await;
     let call = &entries[1];
     assert_eq!(
         *call,
-        json!({"id": call["id"], "session_id": a.session, "impersonator_user_id": a.by.id,
+        json!({"id": call["id"], "session_id": a.session, "impersonator_user_id": a.actor.id,
             "impersonated_user_id": a.target.id, "action_type": "api_call", "api_endpoint": "/api/users?search=x&page=2",
             "http_method": "GET", "request_data": null, "response_status": 200,
-            "response_status_text": "OK", "timestamp": call["timestamp"], "impersonator_username": by["username"],
-            "impersonated_username": of["username"], "impersonator_name": by["name"], "impersonated_name": of["name"]})
+            "response_status_text": "OK", "timestamp": call["timestamp"],
+            "impersonator_username": actor["username"],
+            "impersonated_username": target["username"], "impersonator_name": actor["name"],
+            "impersonated_name": target["name"]})
     );
     for entry in [&entries[0], &entries[5]] {
         for field in
@@ -126,7 +132,7 @@ api_test!(both_read_the_session_and_what_was_done_in_it, |t| async move {
         }
     }
     let path = format!("/api/impersonate/sessions/{}/audit?page=2&page_size=4", a.session);
-    let page = t.get(&path).bearer(&a.by.token).send().await.expect(200).data();
+    let page = t.get(&path).bearer(&a.actor.token).send().await.expect(200).data();
     assert_eq!(page["entries"].as_array().unwrap().len(), 2);
     assert_eq!((&page["pagination"]["total_count"], &page["session_id"]), (&json!(6), &json!(a.session)));
 });
@@ -153,10 +159,10 @@ api_test!(sessions_belong_to_their_two_people, |t| async move {
     let mut made = Vec::new();
     // More than a page of them, so that ownership does not hang on one.
     for n in 0..23 {
-        let (by, of) = if n % 2 == 0 { (&a, &c) } else { (&b, &c) };
-        agree(&t, of, 1).await;
-        let started = start(&t, by, of).await;
-        t.delete("/api/impersonate").bearer(&by.token).send().await.expect(200);
+        let (actor, target) = if n % 2 == 0 { (&a, &c) } else { (&b, &c) };
+        agree(&t, target, 1).await;
+        let started = start(&t, actor, target).await;
+        t.delete("/api/impersonate").bearer(&actor.token).send().await.expect(200);
         made.push(text(&started["session_id"]));
         t.advance(Duration::from_secs(1));
     }
@@ -204,14 +210,14 @@ api_test!(status_finds_the_session_again, |t| async move {
     );
     t.advance(Duration::from_secs(90));
     // After a reload: another chain of the same person.
-    let reloaded = t.session(a.by.id).await;
-    let found = status(&t, &reloaded.token).await;
-    assert_eq!(found["session_id"], json!(a.session));
-    assert_eq!(found["expires_in"], 7200 - 90);
+    let reloaded = t.session(a.actor.id).await;
+    let session = status(&t, &reloaded.token).await;
+    assert_eq!(session["session_id"], json!(a.session));
+    assert_eq!(session["expires_in"], 7200 - 90);
     for field in ["created_at", "expires_at", "impersonated_user", "impersonator", "session_id"] {
-        assert_eq!(found[field], own[field]);
+        assert_eq!(session[field], own[field]);
     }
-    let recovered = text(&found["token"]);
+    let recovered = text(&session["token"]);
     assert_eq!(part(&recovered, 1)["sid"], part(&reloaded.token, 1)["sid"]);
     me(&t, &recovered).await.expect(200);
     me(&t, &a.token).await.expect(200);

@@ -78,11 +78,11 @@ async fn logout(t: &Test, who: &Persona) {
 api_test!(a_logout_leaves_no_chain_of_a_way_back_at_the_same_moment, |t| async move {
     let a = acting(&t).await;
     for round in 0..8 {
-        let by = t.session(a.by.id).await;
+        let actor = t.session(a.actor.id).await;
         agree(&t, &a.target, 2).await;
-        let token = text(&start(&t, &by, &a.target).await["token"]);
-        let with = if round % 2 == 0 { &token } else { &by.token };
-        let (back, ()) = tokio::join!(exit(&t, with), logout(&t, &by));
+        let token = text(&start(&t, &actor, &a.target).await["token"]);
+        let with = if round % 2 == 0 { &token } else { &actor.token };
+        let (back, ()) = tokio::join!(exit(&t, with), logout(&t, &actor));
         if back.status == 200 {
             me(&t, &text(&back.data()["token"])).await.expect_message(401, "token has been revoked");
         } else {
@@ -101,7 +101,7 @@ api_test!(a_logout_waits_for_a_way_back_and_ends_its_chain, |t| async move {
     // The way back has written its chain and not yet committed.
     let mut tx = t.begin_apart().await;
     Q::new("SELECT CAST(1 AS BIGINT) FROM users WHERE id = ? FOR NO KEY UPDATE")
-        .bind(a.by.id)
+        .bind(a.actor.id)
         .one::<(i64,)>(&mut tx)
         .await
         .unwrap();
@@ -109,11 +109,11 @@ api_test!(a_logout_waits_for_a_way_back_and_ends_its_chain, |t| async move {
     let new = "INSERT INTO session_chains (id, user_id, login_id, created_at, last_used_at, refresh_id, \
          refresh_issued_at, expires_at) SELECT ?, user_id, login_id, created_at, last_used_at, refresh_id, \
          refresh_issued_at, expires_at FROM session_chains WHERE user_id = ? LIMIT 1";
-    let_wait(tx, Q::new(new).bind(id).bind(a.by.id), logout(&t, &a.by)).await;
+    let_wait(tx, Q::new(new).bind(id).bind(a.actor.id), logout(&t, &a.actor)).await;
     let left = Q::new(
         "SELECT CAST(COUNT(*) AS BIGINT) FROM session_chains WHERE user_id = ? AND revoked_at IS NULL",
     );
-    assert_eq!(left.bind(a.by.id).count(&t.app.platform.db).await.unwrap(), 0);
+    assert_eq!(left.bind(a.actor.id).count(&t.app.platform.db).await.unwrap(), 0);
 });
 
 // Proves spec: guarantees#identity 38.
@@ -124,15 +124,15 @@ api_test!(a_token_that_is_revoked_meanwhile_leads_nowhere, |t| async move {
     let a = acting(&t).await;
     // Not the one the session is bound to: that goes on.
     let chains = async || -> Vec<(uuid::Uuid,)> {
-        let all = Q::new("SELECT id FROM session_chains WHERE user_id = ?").bind(a.by.id);
+        let all = Q::new("SELECT id FROM session_chains WHERE user_id = ?").bind(a.actor.id);
         all.all(&t.app.platform.db).await.unwrap()
     };
     let before = chains().await;
-    let other = t.session(a.by.id).await;
+    let other = t.session(a.actor.id).await;
     let chain = chains().await.into_iter().find(|chain| !before.contains(chain)).unwrap().0;
     let mut tx = t.begin_apart().await;
     Q::new("SELECT CAST(1 AS BIGINT) FROM users WHERE id = ? FOR NO KEY UPDATE")
-        .bind(a.by.id)
+        .bind(a.actor.id)
         .one::<(i64,)>(&mut tx)
         .await
         .unwrap();
@@ -154,19 +154,19 @@ api_test!(
             let later = Duration::from_secs(600 + 1800 + 1);
             withdraw(&t, &a.target).await;
             if is_revoked_first {
-                logout(&t, &a.by).await;
+                logout(&t, &a.actor).await;
             }
             t.advance(later);
             auth::purge_expired(&t.app.identity).await.unwrap();
             if !is_revoked_first {
-                logout(&t, &t.session(a.by.id).await).await;
+                logout(&t, &t.session(a.actor.id).await).await;
             }
             is_over(exit(&t, &a.token).await);
             // It goes when the session's time is over.
             t.advance(Duration::from_secs(7200) - later);
             auth::purge_expired(&t.app.identity).await.unwrap();
             let left = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM session_chains WHERE user_id = ?");
-            assert!(left.bind(a.by.id).count(&t.app.platform.db).await.unwrap() <= 1);
+            assert!(left.bind(a.actor.id).count(&t.app.platform.db).await.unwrap() <= 1);
         }
     }
 );
@@ -193,12 +193,12 @@ scope_of_consent_test!(
         let tree = t.tree().await;
         let root = t.owner().await;
         let mut tokens = Vec::new();
-        for (by, target) in
+        for (actor, target) in
             [(tree.distributor, tree.other_distributor), (tree.other_distributor, tree.distributor)]
         {
-            let (by, target) = (t.user(by, &["super"]).await, t.user(target, &["admin"]).await);
+            let (actor, target) = (t.user(actor, &["super"]).await, t.user(target, &["admin"]).await);
             agree(&t, &target, 1).await;
-            tokens.push(text(&start(&t, &by, &target).await["token"]));
+            tokens.push(text(&start(&t, &actor, &target).await["token"]));
         }
         let suspend = |id: bailiwick_domain::OrgId| {
             t.patch(&format!("/api/distributors/{id}/suspend")).bearer(&root.token).send()

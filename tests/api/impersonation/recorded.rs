@@ -1,6 +1,6 @@
 //! Every request with an impersonation token is in the record, and no secret is.
 
-use super::{acting, agree, entries, is_withdrawn, me, start, status, text, told, withdraw};
+use super::{acting, agree, audit_lines, entries, is_withdrawn, me, start, status, text, withdraw};
 use axum::body::{Body, Bytes};
 use bailiwick_api::routes::{Credential, table};
 use bailiwick_app::retention;
@@ -52,13 +52,13 @@ api_test!(
         t.delete("/api/impersonate").bearer(&a.token).send().await.expect(200);
         expected.push("DELETE /api/impersonate 200".to_owned());
         expected.push("session_end".to_owned());
-        let mut found = Vec::new();
+        let mut entries = Vec::new();
         for page in 1.. {
             let path = format!("/api/impersonate/sessions/{}/audit?page_size=100&page={page}", a.session);
             let data = t.get(&path).bearer(&a.target.token).send().await.expect(200).data();
-            found.extend(data["entries"].as_array().unwrap().clone());
+            entries.extend(data["entries"].as_array().unwrap().clone());
             if data["pagination"]["has_next"] == false {
-                assert_eq!(data["pagination"]["total_count"], found.len());
+                assert_eq!(data["pagination"]["total_count"], entries.len());
                 break;
             }
         }
@@ -68,9 +68,9 @@ api_test!(
             }
             word => word.to_owned(),
         };
-        assert_eq!(found.iter().map(line).collect::<Vec<_>>(), expected);
+        assert_eq!(entries.iter().map(line).collect::<Vec<_>>(), expected);
         let list = t.get("/api/impersonate/sessions").bearer(&a.target.token).send().await.data();
-        assert_eq!(list["sessions"][0]["action_count"], found.len());
+        assert_eq!(list["sessions"][0]["action_count"], entries.len());
     }
 );
 
@@ -80,10 +80,10 @@ api_test!(faults_and_heads_are_recorded_too, |t| async move {
     t.get("/api/applications").bearer(&a.token).send().await.expect(500);
     let head = t.call(axum::http::Method::HEAD, "/api/me").bearer(&a.token).send().await;
     assert_eq!((head.status.as_u16(), head.body.len()), (200, 0));
-    // Nothing behind the version is looked at.
+    // Nothing behind the version is read.
     let pinned = t.get("/api/me").bearer(&a.token).header("api-version", "1");
     pinned.send().await.expect_message(400, "unsupported api version");
-    let lines = told(&t, &a.target, &a.session).await;
+    let lines = audit_lines(&t, &a.target, &a.session).await;
     assert_eq!(lines, ["session_start", "GET /api/applications 500", "HEAD /api/me 200"]);
     let entry = &entries(&t, &a.target, &a.session).await[1];
     assert_eq!(entry["response_status_text"], "Internal Server Error");
@@ -102,9 +102,9 @@ api_test!(what_is_kept_of_a_request_has_no_secret, |t| async move {
         {"x": {"clientSecret": 7, "fine": true}}], "AUTHORIZATION": null,
         "note": "{\"token\": \"hunter2-C\", \"keep\": 1}"});
     t.put(&user).bearer(&a.token).json(sent).send().await.expect(404);
-    let kept: Value = serde_json::from_str(&text(&last_data(&t, &a).await)).unwrap();
+    let recorded: Value = serde_json::from_str(&text(&last_data(&t, &a).await)).unwrap();
     assert_eq!(
-        kept,
+        recorded,
         json!({"name": "Ada", "password": "[REDACTED]", "nested": [{"API_Key": "[REDACTED]"},
             {"x": {"clientSecret": "[REDACTED]", "fine": true}}], "AUTHORIZATION": "[REDACTED]",
             "note": "{\"token\":\"[REDACTED]\",\"keep\":1}"})
@@ -112,18 +112,18 @@ api_test!(what_is_kept_of_a_request_has_no_secret, |t| async move {
     // Redacted before it is cut.
     let long = json!({"a": "x".repeat(9_990), "password": "hunter2-D", "z": "y".repeat(500)});
     t.put(&user).bearer(&a.token).json(long).send().await.expect(404);
-    let kept = text(&last_data(&t, &a).await);
-    assert!(kept.ends_with("... (truncated)") && !kept.contains("hunter2"), "{kept}");
-    assert_eq!(kept.chars().count(), 10_000 + "... (truncated)".len());
+    let recorded = text(&last_data(&t, &a).await);
+    assert!(recorded.ends_with("... (truncated)") && !recorded.contains("hunter2"), "{recorded}");
+    assert_eq!(recorded.chars().count(), 10_000 + "... (truncated)".len());
     // Addresses of webhooks, in both forms of the body and wherever they stand.
     let layer = json!({"webhook_recipients": [{"name": "h", "url": "https://u:p@hooks.example.org/hunter2-E?k=1"}],
         "systems": [{"webhook_recipients": [{"name": "h", "url": "hunter2-F"}]}],
         "telegram_recipients": [{"bot_token": "1:hunter2-G", "chat_id": 5}]});
     t.post("/api/alerts/config").bearer(&a.token).json(layer).send().await;
-    let kept: Value = serde_json::from_str(&text(&last_data(&t, &a).await)).unwrap();
-    assert_eq!(kept["webhook_recipients"][0]["url"], "https://hooks.example.org/[REDACTED]");
-    assert_eq!(kept["systems"][0]["webhook_recipients"][0]["url"], "[REDACTED]");
-    assert_eq!(kept["telegram_recipients"], json!([{"bot_token": "[REDACTED]", "chat_id": 5}]));
+    let recorded: Value = serde_json::from_str(&text(&last_data(&t, &a).await)).unwrap();
+    assert_eq!(recorded["webhook_recipients"][0]["url"], "https://hooks.example.org/[REDACTED]");
+    assert_eq!(recorded["systems"][0]["webhook_recipients"][0]["url"], "[REDACTED]");
+    assert_eq!(recorded["telegram_recipients"], json!([{"bot_token": "[REDACTED]", "chat_id": 5}]));
     // A body that is no JSON, whatever content type it has.
     for (body, content_type, shown) in [
         (
@@ -182,9 +182,9 @@ api_test!(bodies_are_not_kept_in_memory_without_bound, |t| async move {
     let call = t.post("/api/users/import/validate").bearer(&a.token);
     let call = call.header("content-type", "multipart/form-data; boundary=hunter2");
     call.body(Body::from_stream(chunks)).send().await.expect(400);
-    let kept = text(&last_data(&t, &a).await);
-    assert!(kept.ends_with(" bytes of multipart/form-data]"), "{kept}");
-    assert_ne!(kept, "[0 bytes of multipart/form-data]");
+    let recorded = text(&last_data(&t, &a).await);
+    assert!(recorded.ends_with(" bytes of multipart/form-data]"), "{recorded}");
+    assert_ne!(recorded, "[0 bytes of multipart/form-data]");
     let call = t.post("/api/users/import/validate").bearer(&a.token).header("content-length", "7");
     call.header("content-type", "multipart/form-data; boundary=x").body("hunter2").send().await.expect(400);
     assert_eq!(last_data(&t, &a).await, "[7 bytes of multipart/form-data]");
@@ -212,7 +212,7 @@ api_test!(what_cannot_be_recorded_is_not_done, |t| async move {
     // Unreadable state refuses as well (rule 05-22).
     run(&t, "ALTER TABLE impersonation_consents RENAME TO consents_gone").await;
     me(&t, &a.token).await.expect_message(503, "security service temporarily unavailable");
-    status_fails(&t, &a.by.token).await;
+    status_fails(&t, &a.actor.token).await;
     run(&t, "ALTER TABLE consents_gone RENAME TO impersonation_consents").await;
     assert_eq!(status(&t, &a.token).await["is_impersonating"], true);
 });
@@ -240,9 +240,9 @@ api_test!(the_services_own_audit_names_both, |t| async move {
     .unwrap();
     for (action, actor, acting_for) in [
         ("user.give_consent", a.target.id, None),
-        ("impersonation.start", a.by.id, Some(a.target.id)),
-        ("user.create", a.by.id, Some(a.target.id)),
-        ("impersonation.end", a.by.id, Some(a.target.id)),
+        ("impersonation.start", a.actor.id, Some(a.target.id)),
+        ("user.create", a.actor.id, Some(a.target.id)),
+        ("impersonation.end", a.actor.id, Some(a.target.id)),
         ("user.withdraw_consent", a.target.id, None),
     ] {
         assert!(rows.contains(&(action.to_owned(), Some(actor), acting_for)), "{action}: {rows:?}");
@@ -266,12 +266,12 @@ api_test!(records_go_when_they_have_been_kept_long_enough, |t| async move {
     t.delete("/api/impersonate").bearer(&a.token).send().await.expect(200);
     let year = Duration::from_secs(365 * 86_400);
     t.advance(year - Duration::from_secs(3600));
-    let (by, target) = (t.session(a.by.id).await, t.session(a.target.id).await);
+    let (actor, target) = (t.session(a.actor.id).await, t.session(a.target.id).await);
     agree(&t, &target, 1).await;
-    let other = text(&start(&t, &by, &target).await["session_id"]);
+    let other = text(&start(&t, &actor, &target).await["session_id"]);
     impersonation::purge(&t.app.identity).await.unwrap();
-    assert_eq!(told(&t, &target, &a.session).await.len(), 6);
-    // The session without an exit is over by then, and its records say so.
+    assert_eq!(audit_lines(&t, &target, &a.session).await.len(), 6);
+    // The session without an exit is over by then, and its records show it.
     t.advance(Duration::from_secs(3601));
     let removed = impersonation::purge(&t.app.identity).await.unwrap();
     let Purged { entries, sessions, consents } = removed;
@@ -279,7 +279,7 @@ api_test!(records_go_when_they_have_been_kept_long_enough, |t| async move {
     let target = t.session(a.target.id).await;
     let path = format!("/api/impersonate/sessions/{}", a.session);
     t.get(&path).bearer(&target.token).send().await.expect_message(404, "session not found");
-    assert_eq!(told(&t, &target, &other).await, ["session_start", "session_end"]);
+    assert_eq!(audit_lines(&t, &target, &other).await, ["session_start", "session_end"]);
     is_withdrawn(me(&t, &a.token).await);
 });
 
@@ -331,13 +331,13 @@ api_test!(retention_counts_and_removes_what_is_old_of_sessions, |t| async move {
     let a = acting(&t).await;
     me(&t, &a.token).await.expect(200);
     // The session is over by itself, and no process has recorded its end yet.
-    let kept = t.app.settings.impersonation.audit_retention;
+    let retention = t.app.settings.impersonation.audit_retention;
     let figures = async || {
         let counted = retention::dry_run(&t.app).await.unwrap();
         (counted.impersonations, counted.impersonation_entries)
     };
     assert_eq!(figures().await, (0, 0));
-    t.advance(kept + Duration::from_secs(3 * 3600));
+    t.advance(retention + Duration::from_secs(3 * 3600));
     // Its start, the call and its end.
     assert_eq!(figures().await, (1, 3));
     let done = retention::run(&t.app).await.unwrap().unwrap();

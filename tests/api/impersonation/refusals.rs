@@ -11,22 +11,22 @@ use std::time::Duration;
 const UNKNOWN: &str = "0195fada-0000-7000-8000-00000000dead";
 
 // Proves spec: acceptance#scenarios 19.
-api_test!(whoever_has_not_agreed_is_nobody, |t| async move {
+api_test!(users_without_consent_are_refused_alike, |t| async move {
     let tree = t.tree().await;
-    let by = t.user(tree.distributor, &["super"]).await;
-    let mut asked: Vec<(&str, UserId)> = Vec::new();
+    let actor = t.user(tree.distributor, &["super"]).await;
+    let mut targets: Vec<(&str, UserId)> = Vec::new();
     let user = async |roles: &[&str]| t.user(tree.customer, roles).await;
-    asked.push(("never agreed", user(&["reader"]).await.id));
+    targets.push(("never agreed", user(&["reader"]).await.id));
     let gone = user(&["reader"]).await;
     agree(&t, &gone, 1).await;
     withdraw(&t, &gone).await;
-    asked.push(("withdrawn", gone.id));
+    targets.push(("withdrawn", gone.id));
     // A higher user who has not agreed gets the same answer as a lower one.
-    asked.push(("higher", t.owner().await.id));
+    targets.push(("higher", t.owner().await.id));
     let expired = user(&["reader"]).await;
     agree(&t, &expired, 1).await;
     t.advance(Duration::from_secs(3600));
-    asked.push(("expired", expired.id));
+    targets.push(("expired", expired.id));
     for what in ["suspended", "deleted", "destroyed"] {
         let one = user(&["reader"]).await;
         agree(&t, &one, 8).await;
@@ -39,21 +39,21 @@ api_test!(whoever_has_not_agreed_is_nobody, |t| async move {
             let path = format!("/api/users/{}/destroy", one.id);
             t.delete(&path).bearer(&owner.token).send().await.expect(200);
         }
-        asked.push((what, one.id));
+        targets.push((what, one.id));
     }
     let below = t.user(tree.other_reseller, &["reader"]).await;
     agree(&t, &below, 8).await;
     t.suspend_organization(tree.other_distributor).await;
-    asked.push(("organization suspended", below.id));
-    let by = t.session(by.id).await;
+    targets.push(("organization suspended", below.id));
+    let actor = t.session(actor.id).await;
     let ask = async |id: &str| {
-        let reply = t.post("/api/impersonate").bearer(&by.token).json(json!({"user_id": id})).send().await;
+        let reply = t.post("/api/impersonate").bearer(&actor.token).json(json!({"user_id": id})).send().await;
         reply.expect_message(403, NO_CONSENT)
     };
     let first = ask(UNKNOWN).await;
     assert_eq!(first.data(), Value::Null);
     assert_eq!(ask("nonsense").await.body, first.body);
-    for (what, id) in asked {
+    for (what, id) in targets {
         assert_eq!(ask(&id.to_string()).await.body, first.body, "{what}");
     }
 });
@@ -61,47 +61,47 @@ api_test!(whoever_has_not_agreed_is_nobody, |t| async move {
 // Proves spec: acceptance#scenarios 19.
 scope_of_consent_test!(a_start_is_checked_in_its_order, |t| async move {
     let tree = t.tree().await;
-    let by = t.user(tree.distributor, &["super"]).await;
+    let actor = t.user(tree.distributor, &["super"]).await;
     let admin = t.user(tree.distributor, &["admin"]).await;
     let target = t.user(tree.customer, &["reader"]).await;
     let post = |who: &Persona| t.post("/api/impersonate").bearer(&who.token);
     // The gate comes before the body.
     post(&admin).body("{").send().await.expect_message(403, "insufficient permissions");
     for body in ["", "{", "{}", r#"{"user_id":""}"#, r#"{"user_id":7}"#, r#"{"user_id":null}"#] {
-        let reply = post(&by).body(body).send().await.expect(400);
+        let reply = post(&actor).body(body).send().await.expect(400);
         assert!(reply.message().starts_with("invalid request body: "), "{body}: {}", reply.text());
         assert_eq!(reply.data()["type"], "validation_error");
     }
-    agree(&t, &by, 1).await;
-    starting(&t, &by.token, &by).send().await.expect_message(400, "cannot impersonate yourself");
+    agree(&t, &actor, 1).await;
+    starting(&t, &actor.token, &actor).send().await.expect_message(400, "cannot impersonate yourself");
     // The answer names the rank only of a user who has agreed.
     let boss = t.user(tree.owner, &["super"]).await;
-    starting(&t, &by.token, &boss).send().await.expect_message(403, NO_CONSENT);
+    starting(&t, &actor.token, &boss).send().await.expect_message(403, NO_CONSENT);
     agree(&t, &boss, 1).await;
-    let reply = starting(&t, &by.token, &boss).send().await;
+    let reply = starting(&t, &actor.token, &boss).send().await;
     let reply = reply.expect_message(403, "insufficient privileges to manage this user");
     assert_eq!(reply.data()["current_org_role"], "distributor");
     agree(&t, &target, 1).await;
-    start(&t, &by, &target).await;
+    start(&t, &actor, &target).await;
     // A live session before the body, and before oneself.
     for body in ["{", r#"{"user_id":""}"#] {
-        post(&by).body(body).send().await.expect(409);
+        post(&actor).body(body).send().await.expect(409);
     }
-    starting(&t, &by.token, &by).send().await.expect(409);
+    starting(&t, &actor.token, &actor).send().await.expect(409);
 });
 
 // Proves spec: acceptance#scenarios 19, authorization#guarantees 2.
-scope_of_consent_test!(nobody_acts_as_somebody_who_has_more, |t| async move {
+scope_of_consent_test!(no_impersonation_of_users_with_more_rights, |t| async move {
     let tree = t.tree().await;
-    let by = t.user(tree.reseller, &["super"]).await;
+    let actor = t.user(tree.reseller, &["super"]).await;
     let higher = t.user(tree.distributor, &["admin"]).await;
     agree(&t, &higher, 1).await;
-    let reply = starting(&t, &by.token, &higher).send().await;
+    let reply = starting(&t, &actor.token, &higher).send().await;
     let reply = reply.expect_message(403, "insufficient privileges to manage this user");
     assert_eq!(reply.data()["missing_permissions"], json!(["read:resellers", "manage:resellers"]));
     let equal = t.user(tree.reseller, &["admin"]).await;
     agree(&t, &equal, 1).await;
-    start(&t, &by, &equal).await;
+    start(&t, &actor, &equal).await;
 });
 
 /// Operations that a token is refused because it is not its holder's own (spec:
@@ -166,17 +166,17 @@ api_test!(an_impersonator_does_nothing_in_the_targets_own_name, |t| async move {
 
 api_test!(the_self_guard_covers_both_people, |t| async move {
     let tree = t.tree().await;
-    let by = t.user(tree.customer, &["super"]).await;
+    let actor = t.user(tree.customer, &["super"]).await;
     let target = t.user(tree.distributor, &["admin"]).await;
     let owner = t.owner().await;
     // The impersonator is in the target's hierarchy, and ranks below the target except for the permission to
     // impersonate.
     let roles = json!({"organization_id": tree.distributor.to_string()});
-    t.put(&format!("/api/users/{}", by.id)).bearer(&owner.token).json(roles).send().await.expect(200);
+    t.put(&format!("/api/users/{}", actor.id)).bearer(&owner.token).json(roles).send().await.expect(200);
     agree(&t, &target, 1).await;
-    let token = text(&start(&t, &by, &target).await["token"]);
+    let token = text(&start(&t, &actor, &target).await["token"]);
     let text = "cannot perform administrative actions on yourself";
-    for id in [by.id, target.id] {
+    for id in [actor.id, target.id] {
         let path = format!("/api/users/{id}");
         t.put(&path).bearer(&token).json(json!({"name": "x"})).send().await.expect_message(403, text);
         t.delete(&path).bearer(&token).send().await.expect_message(403, text);
@@ -190,14 +190,14 @@ api_test!(the_self_guard_covers_both_people, |t| async move {
 
 api_test!(keys_never_impersonate, |t| async move {
     let a = acting(&t).await;
-    let (_, key) = t.api_key(a.by.id, KeyMode::Write).await;
+    let (_, key) = t.api_key(a.actor.id, KeyMode::Write).await;
     let text = "this endpoint cannot be accessed with an api key";
     for route in table().into_iter().filter(|r| r.path.starts_with("/impersonate")) {
         let path = format!("/api{}", route.path.replace("{session_id}", &a.session));
         let reply = t.call(route.method.clone(), &path).bearer(&key).json(json!({})).send().await;
         reply.expect_message(403, text);
     }
-    assert_eq!(status(&t, &a.by.token).await["session_id"], json!(a.session));
+    assert_eq!(status(&t, &a.actor.token).await["session_id"], json!(a.session));
 });
 
 // Proves spec: authorization#guarantees 27.

@@ -28,7 +28,7 @@ api_test!(templates_import_themselves, |t| async move {
             }
         }
         let preview = upload(&t, &owner, family, &reply.body).await.expect(200).data();
-        assert_eq!(told(&preview), ["valid:", "valid:"]);
+        assert_eq!(row_issues(&preview), ["valid:", "valid:"]);
         assert_eq!(outcomes(&confirmed(&t, &owner, family, &preview, false).await), ["created", "created"]);
     }
     assert_ne!(tree.owner, tree.distributor);
@@ -117,8 +117,8 @@ api_test!(hostile_files, |t| async move {
         let reply = upload(&t, &d, "customers", &file).await.expect(400);
         assert!(reply.body.len() < 2000, "{} bytes", reply.body.len());
         let what = reply.message();
-        let known = ["file contains only headers", "too many rows (", "invalid CSV "];
-        assert!(known.iter().any(|start| what.starts_with(start)), "{what}");
+        let messages = ["file contains only headers", "too many rows (", "invalid CSV "];
+        assert!(messages.iter().any(|start| what.starts_with(start)), "{what}");
     }
     // A thousand broken rows are a thousand answers.
     let file = format!("{ORGANIZATION_HEADER}\n{}", "\0,\0,\0,\0,\0,\0,\0,\0,\0,\0\n".repeat(1000));
@@ -126,15 +126,15 @@ api_test!(hostile_files, |t| async move {
     assert_eq!((&preview["total_rows"], &preview["error_rows"]), (&json!(1000), &json!(1000)));
     let all: Vec<String> =
         ORGANIZATION_HEADER.split(',').map(|column| format!("{column} invalid_format [\0]")).collect();
-    assert_eq!(told(&preview)[999], format!("error: {}", all.join("; ")));
+    assert_eq!(row_issues(&preview)[999], format!("error: {}", all.join("; ")));
     assert_eq!(confirmed(&t, &d, "customers", &preview, true).await["skipped"], 1000);
     let file = format!("{USER_HEADER}\n\0,\0,\0,\0,\0\na\0@b,n,,c\0,\0;Admin\n");
     let preview = upload(&t, &d, "users", file).await.expect(200).data();
     let all = "error: email invalid_format [\0]; name invalid_format [\0]; phone invalid_format [\0]; \
                company_name invalid_format [\0]; roles unknown [\0]";
-    assert_eq!(told(&preview)[0], all);
+    assert_eq!(row_issues(&preview)[0], all);
     assert_eq!(
-        told(&preview)[1],
+        row_issues(&preview)[1],
         "error: email invalid_format [a\0@b]; company_name invalid_format [c\0]; roles unknown [\0]"
     );
 });
@@ -148,15 +148,15 @@ api_test!(cells_are_kept_as_they_are, |t| async move {
         ORGANIZATION_HEADER.trim_end_matches(",notes")
     );
     let preview = upload(&t, &d, "customers", file).await.expect(200).data();
-    assert_eq!(told(&preview), ["valid:"]);
+    assert_eq!(row_issues(&preview), ["valid:"]);
     let made = confirmed(&t, &d, "customers", &preview, false).await;
     let path = format!("/api/customers/{}", made["results"][0]["id"].as_str().unwrap());
     let stored = get(&t, &d, &path).await;
     assert_eq!((&stored["name"], &stored["description"]), (&json!("=1+1"), &json!("@SUM(A1)")));
     let data = &stored["custom_data"];
-    let kept = json!({"vat": "V 1", "address": "+39", "city": "-1", "main_contact": "La \"Bottega\" srl",
+    let expected = json!({"vat": "V 1", "address": "+39", "city": "-1", "main_contact": "La \"Bottega\" srl",
         "email": "a@x.example", "phone": "+39 011 5550100", "language": "en", "notes": "two\r\nlines"});
-    for (key, value) in kept.as_object().unwrap() {
+    for (key, value) in expected.as_object().unwrap() {
         assert_eq!(&data[key], value, "{key}");
     }
     // Bytes that are no UTF-8 are Windows-1252.

@@ -90,7 +90,7 @@ api_test!(every_issue_of_a_row_in_every_family, |t| async move {
             "error: company_name invalid_format [a\0]; vat_number invalid_format [\0]",
             "error: vat_number invalid_format [\0]",
         ];
-        assert_eq!(told(&preview), expected, "{family}");
+        assert_eq!(row_issues(&preview), expected, "{family}");
         let counts = ["total_rows", "valid_rows", "error_rows", "warning_rows", "ambiguous_rows"];
         assert_eq!(counts.map(|key| preview[key].as_u64().unwrap()), [15, 4, 11, 0, 0]);
         let done = confirmed(&t, &owner, family, &preview, false).await;
@@ -123,7 +123,7 @@ api_test!(numbers_that_exist_are_warned_of_and_overridden_only_on_demand, |t| as
         let body = json!({"name": "Prima", "custom_data": {"vat": "IT 50"}});
         let id = post(&t, &owner, &format!("/api/{family}"), body).await;
         let preview = validated(&t, &owner, family, &[&line("Seconda", "it50")]).await;
-        assert_eq!(told(&preview), ["warning: vat_number already_exists [it50]"]);
+        assert_eq!(row_issues(&preview), ["warning: vat_number already_exists [it50]"]);
         let done = confirmed(&t, &owner, family, &preview, false).await;
         assert_eq!(outcomes(&done), ["skipped warning_not_overridden"]);
         let path = format!("/api/{family}/{id}");
@@ -133,7 +133,7 @@ api_test!(numbers_that_exist_are_warned_of_and_overridden_only_on_demand, |t| as
         let preview = validated(&t, &owner, family, &[&line("Seconda", "it50"), &line("", "it50")]).await;
         let duplicate = "error: company_name required; vat_number duplicate_in_csv [it50] [2]; \
                          vat_number already_exists [it50]";
-        assert_eq!(told(&preview), ["warning: vat_number already_exists [it50]", duplicate]);
+        assert_eq!(row_issues(&preview), ["warning: vat_number already_exists [it50]", duplicate]);
         let done = confirmed(&t, &owner, family, &preview, true).await;
         assert_eq!(outcomes(&done), ["updated", "skipped error"]);
         assert_eq!(done["results"][0]["id"], json!(id));
@@ -142,7 +142,7 @@ api_test!(numbers_that_exist_are_warned_of_and_overridden_only_on_demand, |t| as
     // One number may be a distributor's and a reseller's.
     let d = t.user(tree.distributor, &["admin"]).await;
     let preview = validated(&t, &d, "customers", &[&line("Terza", "IT50")]).await;
-    assert_eq!(told(&preview), ["valid:"]);
+    assert_eq!(row_issues(&preview), ["valid:"]);
 });
 
 api_test!(customers_are_matched_among_the_own_children_alone, |t| async move {
@@ -152,9 +152,9 @@ api_test!(customers_are_matched_among_the_own_children_alone, |t| async move {
     let body = |name: &str, vat: &str| json!({"name": name, "custom_data": {"vat": vat}});
     let below = post(&t, &r, "/api/customers", body("Sotto", "C1")).await;
     // The child of a reseller is in reach, but not the distributor's own child.
-    assert_eq!(told(&validated(&t, &d, "customers", &[&line("x", "c 1")]).await), ["valid:"]);
+    assert_eq!(row_issues(&validated(&t, &d, "customers", &[&line("x", "c 1")]).await), ["valid:"]);
     assert_eq!(
-        told(&validated(&t, &r, "customers", &[&line("x", "c 1")]).await),
+        row_issues(&validated(&t, &r, "customers", &[&line("x", "c 1")]).await),
         ["warning: vat_number already_exists [c 1]"]
     );
     let oldest = post(&t, &d, "/api/customers", body("Uno", "C2")).await;
@@ -171,8 +171,8 @@ api_test!(customers_are_matched_among_the_own_children_alone, |t| async move {
     for id in [&oldest, &younger] {
         t.delete(&path(id)).bearer(&d.token).send().await.expect(200);
     }
-    assert_eq!(told(&validated(&t, &d, "customers", &[&line("Tre", "C2")]).await), ["valid:"]);
-    // A number of zeros only says that there is none.
+    assert_eq!(row_issues(&validated(&t, &d, "customers", &[&line("Tre", "C2")]).await), ["valid:"]);
+    // A number of zeros only means that there is none.
     post(&t, &d, "/api/customers", body("Zero", "00000000000")).await;
     let zeros = [
         line("a", "00000000000"),
@@ -184,9 +184,9 @@ api_test!(customers_are_matched_among_the_own_children_alone, |t| async move {
     let zeros: Vec<&str> = zeros.iter().map(String::as_str).collect();
     let duplicate = "error: vat_number duplicate_in_csv [00X] [5]";
     let preview = validated(&t, &d, "customers", &zeros).await;
-    assert_eq!(told(&preview), ["valid:", "valid:", "valid:", "valid:", duplicate]);
+    assert_eq!(row_issues(&preview), ["valid:", "valid:", "valid:", "valid:", duplicate]);
     let preview = validated(&t, &d, "resellers", &zeros[..2]).await;
-    assert_eq!(told(&preview), ["valid:", "error: vat_number duplicate_in_csv [000 00000000] [2]"]);
+    assert_eq!(row_issues(&preview), ["valid:", "error: vat_number duplicate_in_csv [000 00000000] [2]"]);
 });
 
 api_test!(numbers_of_deleted_organizations_are_archived, |t| async move {
@@ -197,14 +197,14 @@ api_test!(numbers_of_deleted_organizations_are_archived, |t| async move {
     let gone = post(&t, &d, "/api/resellers", body("A1")).await;
     t.delete(&format!("/api/resellers/{gone}")).bearer(&d.token).send().await.expect(200);
     let preview = validated(&t, &d, "resellers", &[&line("x", "a1")]).await;
-    assert_eq!(told(&preview), ["error: vat_number archived [a1]"]);
+    assert_eq!(row_issues(&preview), ["error: vat_number archived [a1]"]);
     assert_eq!(outcomes(&confirmed(&t, &d, "resellers", &preview, true).await), ["skipped error"]);
     // A deleted organization in another branch does not count; a live holder counts more than an archived one.
     let other = t.user(tree.other_distributor, &["admin"]).await;
-    assert_eq!(told(&validated(&t, &other, "resellers", &[&line("x", "A1")]).await), ["valid:"]);
+    assert_eq!(row_issues(&validated(&t, &other, "resellers", &[&line("x", "A1")]).await), ["valid:"]);
     post(&t, &d, "/api/resellers", body("A1")).await;
     let preview = validated(&t, &d, "resellers", &[&line("x", "A1")]).await;
-    assert_eq!(told(&preview), ["warning: vat_number already_exists [A1]"]);
+    assert_eq!(row_issues(&preview), ["warning: vat_number already_exists [A1]"]);
     // Hidden through the distributor counts as well.
     post(&t, &other, "/api/resellers", body("A2")).await;
     t.delete(&format!("/api/distributors/{}", tree.other_distributor))
@@ -213,16 +213,16 @@ api_test!(numbers_of_deleted_organizations_are_archived, |t| async move {
         .await
         .expect(200);
     let preview = validated(&t, &owner, "resellers", &[&line("x", "A2")]).await;
-    assert_eq!(told(&preview), ["error: vat_number archived [A2]"]);
+    assert_eq!(row_issues(&preview), ["error: vat_number archived [A2]"]);
     let body = body("A3");
     let gone = post(&t, &owner, "/api/distributors", body).await;
     t.delete(&format!("/api/distributors/{gone}")).bearer(&owner.token).send().await.expect(200);
     let preview = validated(&t, &owner, "distributors", &[&line("x", "A3")]).await;
-    assert_eq!(told(&preview), ["error: vat_number archived [A3]"]);
+    assert_eq!(row_issues(&preview), ["error: vat_number archived [A3]"]);
 });
 
 // Proves spec: guarantees#organizations 7.
-api_test!(an_import_neither_tells_of_nor_changes_what_is_out_of_reach, |t| async move {
+api_test!(an_import_neither_shows_nor_changes_what_is_out_of_reach, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let other = t.user(tree.other_distributor, &["admin"]).await;
@@ -232,13 +232,13 @@ api_test!(an_import_neither_tells_of_nor_changes_what_is_out_of_reach, |t| async
     let lines = [line("Mia", "F1"), line("Mia anche", "F3")];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let preview = validated(&t, &d, "resellers", &lines).await;
-    assert_eq!(told(&preview), ["valid:", "valid:"]);
+    assert_eq!(row_issues(&preview), ["valid:", "valid:"]);
     // The store refuses a number that is taken anywhere, and the rows after it go on.
     let done = confirmed(&t, &d, "resellers", &preview, true).await;
     assert_eq!(outcomes(&done), ["failed custom_data.vat: already exists", "created"]);
     assert_eq!(done["results"][0].get("id"), None);
     let preview = validated(&t, &d, "customers", &[&line("Mia", "F2")]).await;
-    assert_eq!(told(&preview), ["valid:"]);
+    assert_eq!(row_issues(&preview), ["valid:"]);
     let done = confirmed(&t, &d, "customers", &preview, true).await;
     assert_eq!(outcomes(&done), ["created"]);
     assert_ne!(done["results"][0]["id"], json!(customer));
@@ -260,7 +260,7 @@ api_test!(a_confirmation_looks_at_every_row_again, |t| async move {
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let preview = validated(&t, &d, "resellers", &lines).await;
     let exists = |vat: &str| format!("warning: vat_number already_exists [{vat}]");
-    assert_eq!(told(&preview), ["valid:".to_owned(), "valid:".to_owned(), exists("S3"), exists("S4")]);
+    assert_eq!(row_issues(&preview), ["valid:".to_owned(), "valid:".to_owned(), exists("S3"), exists("S4")]);
     // One was created meanwhile, one destroyed, one deleted.
     let made = post(&t, &d, "/api/resellers", body("s1")).await;
     let owner = t.owner().await;

@@ -110,7 +110,7 @@ api_test!(every_issue_of_a_row, |t| async move {
         "error: company_name not_found [Owner]".to_owned(),
         "error: roles insufficient_privileges [Super Admin]".to_owned(),
     ];
-    assert_eq!(told(&preview), expected);
+    assert_eq!(row_issues(&preview), expected);
     let done = confirmed(&t, &d, "users", &preview, true).await;
     let counts = ["created", "updated", "skipped", "failed"];
     assert_eq!(counts.map(|key| done[key].as_u64().unwrap()), [4, 1, 9, 0], "{done}");
@@ -135,18 +135,18 @@ api_test!(roles_that_do_not_exist_or_go_too_far_are_refused, |t| async move {
         "error: roles insufficient_privileges [Super Admin]",
         "error: roles unknown [Nessuno]",
     ];
-    assert_eq!(told(&preview), expected);
+    assert_eq!(row_issues(&preview), expected);
     let preview = validated(&t, &owner, "users", &lines[..3]).await;
-    assert_eq!(told(&preview), ["valid:", "valid:", "valid:"]);
+    assert_eq!(row_issues(&preview), ["valid:", "valid:", "valid:"]);
     // The caller has fewer rights at the confirmation than at the validation: the rights at the confirmation decide
     // about every row.
     let preview = validated(&t, &owner, "users", &lines[..2]).await;
     let admin = t.user(tree.owner, &["admin"]).await;
-    let kept = validated(&t, &admin, "users", &lines[..2]).await;
+    let by_admin = validated(&t, &admin, "users", &lines[..2]).await;
     let path = format!("/api/users/{}", admin.id);
     let roles = json!({"user_role_ids": ["backoffice"]});
     t.put(&path).bearer(&owner.token).json(roles).send().await.expect(200);
-    let done = confirmed(&t, &admin, "users", &kept, false).await;
+    let done = confirmed(&t, &admin, "users", &by_admin, false).await;
     assert_eq!(outcomes(&done), ["skipped error", "created"]);
     let done = confirmed(&t, &owner, "users", &preview, false).await;
     assert_eq!(outcomes(&done), ["created", "skipped warning_not_overridden"]);
@@ -175,7 +175,7 @@ api_test!(nobody_overrides_himself_or_somebody_above_him, |t| async move {
         format!("error: email insufficient_privileges; email already_exists [{email}]")
     };
     let warned = |row: usize| format!("warning: email already_exists [{}]", emails[row].to_uppercase());
-    assert_eq!(told(&preview), [refused(0), warned(1), refused(2), warned(3)]);
+    assert_eq!(row_issues(&preview), [refused(0), warned(1), refused(2), warned(3)]);
     let done = confirmed(&t, &d, "users", &preview, true).await;
     assert_eq!(outcomes(&done), ["skipped error", "updated", "skipped error", "updated"]);
     for (persona, is_changed) in [(&d, false), (&backoffice, true), (&boss, false), (&peer, true)] {
@@ -183,7 +183,7 @@ api_test!(nobody_overrides_himself_or_somebody_above_him, |t| async move {
         assert_eq!(user.name == "Altro nome", is_changed);
     }
     let preview = validated(&t, &t.user(tree.distributor, &["backoffice"]).await, "users", &lines[..1]).await;
-    assert_eq!(told(&preview), [refused(0)]);
+    assert_eq!(row_issues(&preview), [refused(0)]);
 });
 
 api_test!(an_organization_that_several_are_called_is_chosen, |t| async move {
@@ -204,8 +204,9 @@ api_test!(an_organization_that_several_are_called_is_chosen, |t| async move {
     let issue = &preview["rows"][0]["errors"][0];
     let candidate = |id, name: &str, org_type: &str| json!({"logto_id": id, "name": name, "type": org_type});
     let candidates = [candidate(first, "Doppia", "customer"), candidate(second, "DOPPIA", "reseller")];
-    let told = json!({"field": "company_name", "message": "ambiguous", "values": ["doppia"], "candidates": candidates});
-    assert_eq!(*issue, told);
+    let expected = json!({"field": "company_name", "message": "ambiguous", "values": ["doppia"],
+        "candidates": candidates});
+    assert_eq!(*issue, expected);
     // The row needs a choice, but it is not wrong. Only an issue that offers a choice has candidates.
     assert_eq!(
         (&preview["rows"][0]["status"], &preview["rows"][0]["warnings"]),
@@ -242,7 +243,7 @@ api_test!(a_choice_does_not_lift_the_other_rules, |t| async move {
     let lines = ["e@example.org,E,,Doppia,Reader", "s@example.org,S,,Doppia,Super Admin"];
     let preview = validated(&t, &r, "users", &lines).await;
     assert_eq!(
-        told(&preview)[0],
+        row_issues(&preview)[0],
         "ambiguous: company_name ambiguous [Doppia]; email already_exists [e@example.org]"
     );
     let choice = json!({"organization_id": ids[1]});
@@ -276,11 +277,11 @@ api_test!(addresses_phones_and_organizations_out_of_reach_are_unknown, |t| async
     ];
     let preview = validated(&t, &d, "users", &lines).await;
     assert_eq!(
-        told(&preview),
+        row_issues(&preview),
         ["valid:", "valid:", "error: company_name not_found [Beta Customer]", "valid:"]
     );
     let unknown = validated(&t, &d, "users", &["h@example.org,Mio,,Nessuna,Reader"]).await;
-    assert_eq!(told(&unknown), ["error: company_name not_found [Nessuna]"]);
+    assert_eq!(row_issues(&unknown), ["error: company_name not_found [Nessuna]"]);
     let done = confirmed(&t, &d, "users", &preview, true).await;
     let expected = ["failed email: already_exists", "created", "skipped error", "created"];
     assert_eq!(outcomes(&done), expected);
@@ -289,7 +290,7 @@ api_test!(addresses_phones_and_organizations_out_of_reach_are_unknown, |t| async
     let c = t.user(tree.customer, &["admin"]).await;
     let lines = ["k@example.org,K,,Alfa Reseller,Reader", "l@example.org,L,,Alfa Customer,Reader"];
     assert_eq!(
-        told(&validated(&t, &c, "users", &lines).await),
+        row_issues(&validated(&t, &c, "users", &lines).await),
         ["error: company_name not_found [Alfa Reseller]", "valid:"]
     );
 });
@@ -305,7 +306,7 @@ api_test!(addresses_of_deleted_users_are_archived, |t| async move {
     let lines = ["OWN@example.org,A,,Alfa Customer,Reader", "hidden@example.org,B,,Alfa Customer,Reader"];
     let preview = validated(&t, &d, "users", &lines).await;
     assert_eq!(
-        told(&preview),
+        row_issues(&preview),
         ["error: email archived [OWN@example.org]", "error: email archived [hidden@example.org]"]
     );
     assert_eq!(
@@ -315,7 +316,7 @@ api_test!(addresses_of_deleted_users_are_archived, |t| async move {
     // A new user has the address by now, and is the one that the import finds.
     post(&t, &d, "/api/users", user("own@example.org", &["reader"], tree.customer)).await;
     let preview = validated(&t, &d, "users", &lines[..1]).await;
-    assert_eq!(told(&preview), ["warning: email already_exists [OWN@example.org]"]);
+    assert_eq!(row_issues(&preview), ["warning: email already_exists [OWN@example.org]"]);
 });
 
 api_test!(nobody_is_imported_into_the_owner_organization, |t| async move {
@@ -328,7 +329,7 @@ api_test!(nobody_is_imported_into_the_owner_organization, |t| async move {
         .details
         .name;
     let preview = validated(&t, &owner, "users", &[&format!("x@example.org,X,,{name},Reader")]).await;
-    assert_eq!(told(&preview), [format!("error: company_name not_found [{name}]")]);
+    assert_eq!(row_issues(&preview), [format!("error: company_name not_found [{name}]")]);
 });
 
 api_test!(a_suspended_organization_takes_nobody_and_keeps_who_is_there, |t| async move {
@@ -389,7 +390,7 @@ api_test!(a_suspended_organization_is_named_before_anything_is_confirmed, |t| as
         ",D,,Alfa Customer,Reader",
     ];
     let before = validated(&t, &owner, "users", &lines[..1]).await;
-    assert_eq!(told(&before), ["valid:"]);
+    assert_eq!(row_issues(&before), ["valid:"]);
     let path = format!("/api/customers/{}/suspend", tree.customer);
     t.patch(&path).bearer(&owner.token).send().await.expect(200);
     let preview = validated(&t, &owner, "users", &lines).await;
@@ -400,7 +401,7 @@ api_test!(a_suspended_organization_is_named_before_anything_is_confirmed, |t| as
         "error: company_name organization is not active [Alfa Customer]; email already_exists [other@example.org]",
         "error: email required; company_name organization is not active [Alfa Customer]",
     ];
-    assert_eq!(told(&preview), expected);
+    assert_eq!(row_issues(&preview), expected);
     let done = confirmed(&t, &owner, "users", &preview, true).await;
     assert_eq!(outcomes(&done), ["skipped error", "updated", "skipped error", "skipped error"]);
     // The confirmation finds the changes since the validation.
@@ -408,5 +409,5 @@ api_test!(a_suspended_organization_is_named_before_anything_is_confirmed, |t| as
     let path = format!("/api/distributors/{}", tree.distributor);
     t.delete(&path).bearer(&owner.token).send().await.expect(200);
     let gone = validated(&t, &owner, "users", &lines[..1]).await;
-    assert_eq!(told(&gone), ["error: company_name not_found [Alfa Customer]"]);
+    assert_eq!(row_issues(&gone), ["error: company_name not_found [Alfa Customer]"]);
 });

@@ -49,9 +49,9 @@ api_test!(the_samples_fill_the_system, |t| async move {
         assert_eq!(data, expected);
         inventory::run_until_idle(&t.app.fleet).await.unwrap();
         let shown = system(&t, &owner, s.id).await;
-        let found =
+        let columns =
             ["type", "version", "fqdn", "ipv4_address", "ipv6_address"].map(|k| shown[k].as_str().unwrap());
-        assert_eq!(found, [kind, version, fqdn, v4, v6]);
+        assert_eq!(columns, [kind, version, fqdn, v4, v6]);
         assert_eq!((&shown["last_inventory"], &shown["status"]), (&json!(receipt), &json!("unknown")));
         let record = latest(&t, &owner, s.id).await;
         let record = record.expect_message(200, "latest inventory retrieved successfully").data();
@@ -89,10 +89,10 @@ api_test!(a_document_again_moves_only_times, |t| async move {
     assert!(ids[0] == ids[1] && ids[1] < ids[2] && ids[2] < ids[3], "{ids:?}");
     assert_eq!(count(&t, "inventory_records").await, 3);
     // No column of the system came from any of them.
-    assert!(updated.iter().all(|at| *at == updated[0]), "{updated:?}");
+    assert!(updated.iter().all(|time| *time == updated[0]), "{updated:?}");
 });
 
-api_test!(a_system_changes_only_where_the_document_says_something_new, |t| async move {
+api_test!(a_system_changes_only_where_the_document_differs, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     let before = t.app.platform.now();

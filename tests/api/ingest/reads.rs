@@ -107,7 +107,7 @@ api_test!(the_history_newest_first, |t| async move {
     let times: Vec<Ts> = (1..4).rev().map(|n| start.plus(Duration::from_secs(n))).collect();
     assert_eq!(
         records.iter().map(|r| r["timestamp"].clone()).collect::<Vec<_>>(),
-        times.iter().map(|at| json!(at)).collect::<Vec<_>>()
+        times.iter().map(|time| json!(time)).collect::<Vec<_>>()
     );
     assert_eq!(
         records.iter().map(|r| r["change_count"].clone()).collect::<Vec<_>>(),
@@ -287,10 +287,10 @@ api_test!(filters_of_differences, |t| async move {
         ("page_size=3&page=2".into(), vec![version]),
         ("page=9".into(), vec![]),
     ] {
-        let found = data(&t, &owner, s.id, &format!("/diffs?{query}")).await;
-        assert_eq!(paths(&found["diffs"]), expected, "{query}");
+        let answer = data(&t, &owner, s.id, &format!("/diffs?{query}")).await;
+        assert_eq!(paths(&answer["diffs"]), expected, "{query}");
         if !query.contains("page") {
-            assert_eq!(found["pagination"]["total_count"], expected.len(), "{query}");
+            assert_eq!(answer["pagination"]["total_count"], expected.len(), "{query}");
         }
     }
     let many = "severity=high&".repeat(1001);
@@ -347,12 +347,12 @@ api_test!(summaries_and_alerts, |t| async move {
         }),
     )
     .await;
-    let at = t.app.platform.now();
+    let now = t.app.platform.now();
     let changes = get(&t, &owner, s.id, "/changes").await;
     let changes = changes.expect_message(200, "changes summary retrieved successfully").data();
     assert_eq!(
         changes,
-        json!({"system_id": s.id, "total_changes": 3, "recent_changes": 2, "last_inventory_time": at,
+        json!({"system_id": s.id, "total_changes": 3, "recent_changes": 2, "last_inventory_time": now,
         "has_critical_changes": true, "has_alerts": true,
         "changes_by_category": {"cluster": 1, "modules": 1, "nodes": 1},
         "changes_by_severity": {"critical": 1, "high": 1, "medium": 1}})
@@ -361,7 +361,7 @@ api_test!(summaries_and_alerts, |t| async move {
     let latest = latest.expect_message(200, "latest inventory changes summary retrieved successfully").data();
     assert_eq!(
         latest,
-        json!({"system_id": s.id, "total_changes": 2, "recent_changes": 2, "last_inventory_time": at,
+        json!({"system_id": s.id, "total_changes": 2, "recent_changes": 2, "last_inventory_time": now,
         "has_critical_changes": true, "has_alerts": true, "changes_by_category": {"cluster": 1, "nodes": 1},
         "changes_by_severity": {"critical": 1, "medium": 1}})
     );
@@ -451,8 +451,8 @@ api_test!(the_timeline_adds_up_and_shows_what_is_thinned_out, |t| async move {
         ("page_size=1&page=2".to_owned(), [2, 1, 1, 0, 0], vec![groups[1].clone()]),
         ("page=7".to_owned(), [2, 1, 1, 0, 0], vec![]),
     ] {
-        let found = data(&t, &owner, s.id, &format!("/timeline?{query}")).await;
-        assert_eq!((&found["summary"], &found["groups"]), (&summary(numbers), &json!(expected)), "{query}");
+        let answer = data(&t, &owner, s.id, &format!("/timeline?{query}")).await;
+        assert_eq!((&answer["summary"], &answer["groups"]), (&summary(numbers), &json!(expected)), "{query}");
     }
     // Thinned out: the day keeps its changes, the differences lose their references.
     change(&t, Q::new("DELETE FROM inventory_records WHERE id IN (?, ?)").bind(records[1]).bind(records[2]))

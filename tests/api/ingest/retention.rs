@@ -43,7 +43,7 @@ fn document(n: u64) -> String {
 async fn created(t: &Test, id: SystemId) -> Vec<(i64, Ts)> {
     let text = "SELECT id, created_at FROM inventory_records WHERE system_id = ? ORDER BY id";
     let rows: Vec<(i64, TsCodec)> = Q::new(text).bind(id).all(&t.app.platform.db).await.unwrap();
-    rows.into_iter().map(|(id, at)| (id, at.0)).collect()
+    rows.into_iter().map(|(id, time)| (id, time.0)).collect()
 }
 
 /// The references of all differences of a system.
@@ -57,7 +57,7 @@ async fn read(t: &Test, who: &Persona, id: SystemId, rest: &str) -> Value {
 }
 
 async fn run(t: &Test) -> RetentionReport {
-    retention::run(&t.app).await.unwrap().expect("nobody else is at it")
+    retention::run(&t.app).await.unwrap().expect("the lease is free")
 }
 
 // Proves spec: guarantees#systems 33.
@@ -79,8 +79,8 @@ api_test!(records_are_thinned_and_what_stays_is_whole, |t| async move {
     let border = t.app.platform.now().minus(7 * DAY);
     let of_days: BTreeMap<String, i64> =
         all.iter().filter(|r| r.1 < border).map(|r| (r.1.rfc3339(0)[..10].to_owned(), r.0)).collect();
-    let stays = |(id, at): &(i64, Ts)| {
-        *id == all[0].0 || *at >= border || of_days.values().any(|newest| newest == id)
+    let stays = |(id, time): &(i64, Ts)| {
+        *id == all[0].0 || *time >= border || of_days.values().any(|newest| newest == id)
     };
     let kept: Vec<(i64, Ts)> = all.iter().filter(|record| stays(record)).copied().collect();
     let expected = RetentionReport { records: (all.len() - kept.len()) as u64, ..NOTHING };
@@ -186,11 +186,11 @@ api_test!(alerts_end_after_thirty_days_and_go_thirty_days_later, |t| async move 
     let raised = t.app.platform.now();
     let has_alerts = async |s: &Seeded| {
         let owner = t.owner().await;
-        let mut said = Vec::new();
+        let mut flags = Vec::new();
         for path in ["/changes", "/changes/latest"] {
-            said.push(read(&t, &owner, s.id, path).await["has_alerts"].as_bool().unwrap());
+            flags.push(read(&t, &owner, s.id, path).await["has_alerts"].as_bool().unwrap());
         }
-        said
+        flags
     };
     assert_eq!(has_alerts(&away).await, [true, true]);
     t.advance(DAY);
@@ -202,7 +202,7 @@ api_test!(alerts_end_after_thirty_days_and_go_thirty_days_later, |t| async move 
     t.clock.set(raised.plus(30 * DAY));
     let expected = RetentionReport { alerts_ended: 1, ..NOTHING };
     assert_eq!(of_alerts(retention::dry_run(&t.app).await.unwrap()), expected);
-    assert_eq!(has_alerts(&away).await, [false, false], "whether or not somebody has looked");
+    assert_eq!(has_alerts(&away).await, [false, false], "whether or not it was read before");
     t.advance(HOUR);
     assert_eq!(of_alerts(run(&t).await), expected);
     assert_eq!(has_alerts(&away).await, [false, false]);
@@ -298,7 +298,7 @@ api_test!(a_run_that_is_cut_off_is_done_again, |t| async move {
     t.advance(8 * DAY);
     t.app.platform.stop.cancel();
     assert_eq!(retention::run_if_due(&t.app).await.unwrap(), None, "the process is to end");
-    assert_eq!(count(&t, "leases WHERE name = 'retention'").await, 0, "nobody waits for it");
+    assert_eq!(count(&t, "leases WHERE name = 'retention'").await, 0, "no process waits for it");
     assert_eq!(created(&t, s.id).await.len(), 4);
     let expected = RetentionReport { records: 2, ..NOTHING };
     assert_eq!(retention::dry_run(&t.app).await.unwrap(), expected);

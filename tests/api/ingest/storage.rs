@@ -103,11 +103,11 @@ api_test!(
         assert!(count(&t, "inventory_diffs").await >= MORE, "some change matters");
         assert!(each * 100 <= size * 15, "{each} bytes each, of {size}");
         // Every text is still as it was received.
-        let found: Vec<(i64, String)> = Q::new("SELECT id, data_hash FROM inventory_records ORDER BY id")
+        let records: Vec<(i64, String)> = Q::new("SELECT id, data_hash FROM inventory_records ORDER BY id")
             .all(&t.app.platform.db)
             .await
             .unwrap();
-        let hashes: std::collections::HashSet<&String> = found.iter().map(|record| &record.1).collect();
-        assert_eq!(hashes.len(), found.len());
+        let hashes: std::collections::HashSet<&String> = records.iter().map(|record| &record.1).collect();
+        assert_eq!(hashes.len(), records.len());
     }
 );

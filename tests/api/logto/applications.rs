@@ -24,15 +24,15 @@ fn ids(all: &[Value]) -> Vec<&str> {
     all.iter().map(|application| application["id"].as_str().unwrap()).collect()
 }
 
-fn asked(l: &Logto) -> usize {
+fn request_count(l: &Logto) -> usize {
     l.calls().iter().filter(|call| *call == "GET /applications").count()
 }
 
-logto_test!(who_may_see_them_and_what_they_say, |t, l| async move {
+logto_test!(applications_and_who_may_see_them, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
     // So that the organization is linked.
     new_user(&t, &owner, "anna", tree.customer).await;
-    tell(&t).await;
+    push_changes(&t).await;
     let customer = l.with(|tenant| tenant.organization_of(&tree.customer.to_string())).unwrap();
     let person = t.user(tree.customer, &["support"]).await;
     l.with(|tenant| {
@@ -49,8 +49,9 @@ logto_test!(who_may_see_them_and_what_they_say, |t, l| async move {
             application("odd", "Odd", json!({"access_control": {"organization_roles": "owner"}})),
             json!({"id": "own", "name": "Own", "isThirdParty": false, "customData": for_owners()}),
         ];
-        let look = json!({"displayName": "The wiki", "branding": {"logoUrl": "https://wiki.example/l.png"}});
-        tenant.experiences.insert("wiki".to_owned(), look);
+        let experience =
+            json!({"displayName": "The wiki", "branding": {"logoUrl": "https://wiki.example/l.png"}});
+        tenant.experiences.insert("wiki".to_owned(), experience);
         tenant.consent_scopes.insert("wiki".to_owned(), json!({"userScopes": ["profile", "openid"]}));
     });
     let all = listed(&t, &owner).await;
@@ -95,7 +96,7 @@ logto_test!(the_list_is_kept_and_the_last_good_one_goes_on, |t, l| async move {
     let _ = l.calls();
     l.with(|tenant| tenant.applications.truncate(1));
     t.advance(Duration::from_secs(299));
-    assert_eq!((listed(&t, &owner).await.len(), asked(&l)), (120, 0));
+    assert_eq!((listed(&t, &owner).await.len(), request_count(&l)), (120, 0));
     t.advance(Duration::from_secs(1));
     assert_eq!(listed(&t, &owner).await.len(), 1);
     t.advance(Duration::from_secs(300));
@@ -103,7 +104,7 @@ logto_test!(the_list_is_kept_and_the_last_good_one_goes_on, |t, l| async move {
     assert_eq!(listed(&t, &owner).await.len(), 1);
     // Not every request asks a tenant that is away.
     let _ = l.calls();
-    assert_eq!((listed(&t, &owner).await.len(), asked(&l)), (1, 0));
+    assert_eq!((listed(&t, &owner).await.len(), request_count(&l)), (1, 0));
 });
 
 /// The catalogue wins, and the custom domain counts when it is active.
@@ -130,14 +131,15 @@ async fn catalogue(engine: Engine) {
     });
     let t = Test::with(engine, all).await;
     let owner = t.owner().await;
-    let found = listed(&t, &owner).await;
-    assert_eq!(ids(&found), ["wiki", "shop"]);
-    assert_eq!(found[0]["name"], "Ours");
-    assert!(!found[1]["login_url"].as_str().unwrap().starts_with("https://login.example.org"));
+    let applications = listed(&t, &owner).await;
+    assert_eq!(ids(&applications), ["wiki", "shop"]);
+    assert_eq!(applications[0]["name"], "Ours");
+    assert!(!applications[1]["login_url"].as_str().unwrap().starts_with("https://login.example.org"));
     l.with(|tenant| tenant.domains[0]["status"] = json!("Active"));
     t.advance(Duration::from_secs(300));
-    let found = listed(&t, &owner).await;
-    assert!(found[1]["login_url"].as_str().unwrap().starts_with("https://login.example.org/oidc/auth?"));
+    let applications = listed(&t, &owner).await;
+    let login_url = applications[1]["login_url"].as_str().unwrap();
+    assert!(login_url.starts_with("https://login.example.org/oidc/auth?"));
     l.always(Answer::dropped());
     let fresh = Test::with(engine, (*t.app.settings).clone()).await;
     assert_eq!(ids(&listed(&fresh, &fresh.owner().await).await), ["wiki"]);

@@ -90,7 +90,7 @@ async fn lists_are_read_to_their_last_page() {
     assert_eq!(client.roles().await.unwrap().len(), 250);
     let calls = logto.calls();
     assert_eq!(calls.iter().filter(|call| *call == "GET /roles").count(), 3);
-    // Exactly full pages, and a tenant that does not say how many there are.
+    // Exactly full pages, and a tenant that sends no total.
     logto.with(|tenant| tenant.roles.truncate(200));
     assert_eq!(client.roles().await.unwrap().len(), 200);
     let row = |n: usize| json!({"id": format!("r{n}"), "name": "x"});
@@ -114,7 +114,7 @@ async fn a_list_without_an_end_ends() {
 }
 
 #[tokio::test]
-async fn who_asks_too_often_waits() {
+async fn requests_wait_at_the_rate_limit() {
     let (logto, client, _) = start().await;
     let left = Arc::new(AtomicU32::new(5));
     let counted = left.clone();
@@ -141,18 +141,19 @@ async fn who_asks_too_often_waits() {
 }
 
 #[tokio::test]
-async fn who_is_to_wait_long_does_not_stay() {
+async fn a_long_retry_after_returns_at_once() {
     let (logto, client, clock) = start().await;
     client.roles().await.unwrap();
-    let at = clock.now().plus(Duration::from_secs(3600));
+    let later = clock.now().plus(Duration::from_secs(3600));
     // A date has whole seconds.
-    let date = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&at.to_jiff()).unwrap();
-    let whole = bailiwick_domain::Ts::from_secs(at.secs());
+    let date =
+        jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&later.to_jiff()).unwrap();
+    let whole = bailiwick_domain::Ts::from_secs(later.secs());
     let far = clock.now().plus(Duration::from_secs(4 * 3600));
-    for (said, until) in [("3600", at), (date.as_str(), whole), ("99999999", far)] {
+    for (retry_after, until) in [("3600", later), (date.as_str(), whole), ("99999999", far)] {
         let _ = logto.calls();
-        logto.always(Answer::status(429).header("retry-after", said));
-        assert_eq!(client.roles().await, Err(LogtoError::Later(until)), "{said}");
+        logto.always(Answer::status(429).header("retry-after", retry_after));
+        assert_eq!(client.roles().await, Err(LogtoError::Later(until)), "{retry_after}");
         assert_eq!(logto.calls().len(), 1);
     }
     let past = "Sun, 06 Nov 1994 08:49:37 GMT";
@@ -165,7 +166,7 @@ async fn who_is_to_wait_long_does_not_stay() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_not_there_says_nothing_of_the_object() {
+async fn a_missing_endpoint_does_not_mean_a_missing_object() {
     let (logto, client, _) = start().await;
     client.roles().await.unwrap();
     logto.always(Answer::json(405, &json!({})));
@@ -176,7 +177,7 @@ async fn a_call_that_is_not_there_says_nothing_of_the_object() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_none() {
+async fn malformed_answers_are_errors() {
     let (logto, client, _) = start().await;
     client.roles().await.unwrap();
     for answer in [
@@ -192,15 +193,15 @@ async fn what_is_no_answer_is_none() {
         Answer::json(403, &json!({"code": "secret"})),
     ] {
         logto.always(answer.clone());
-        let told = client.roles().await.unwrap_err();
-        assert!(matches!(told, LogtoError::Away(_)), "{answer:?}: {told:?}");
-        assert!(!told.to_string().contains("secret"), "{told}");
+        let error = client.roles().await.unwrap_err();
+        assert!(matches!(error, LogtoError::Away(_)), "{answer:?}: {error:?}");
+        assert!(!error.to_string().contains("secret"), "{error}");
     }
     logto.always(Answer::status(200).after(Duration::from_secs(600)));
     assert_eq!(client.roles().await.unwrap_err(), LogtoError::Away(IssuerError::TimedOut));
     logto.always(Answer::json(422, &json!({"code": "user.username_already_in_use", "message": "secret"})));
-    let told = client.delete_user("x").await.unwrap_err();
-    assert_eq!(told.to_string(), "username: already_exists");
+    let error = client.delete_user("x").await.unwrap_err();
+    assert_eq!(error.to_string(), "username: already_exists");
     logto.recover();
     client.delete_user("x").await.unwrap();
     assert_eq!(client.user("x").await, Ok(None));

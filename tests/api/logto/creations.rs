@@ -22,10 +22,10 @@ fn lose_answers(l: &Logto) {
 
 /// The tenant answers again, and gets all changes. The attempts that are under way end first.
 async fn come_back(t: &Test, l: &Logto) {
-    tell(t).await;
+    push_changes(t).await;
     l.recover();
     t.advance(A_DAY);
-    tell(t).await;
+    push_changes(t).await;
 }
 
 /// Creates a distributor; returns its id.
@@ -47,15 +47,15 @@ logto_test!(what_was_refused_is_not_searched_for, |t, l| async move {
         is_refused.then(|| Fault::Answer(Answer::json(422, &json!({"code": "something.wrong"}))))
     });
     let id = new_user(&t, &owner, "anna", tree.customer).await;
-    tell(&t).await;
+    push_changes(&t).await;
     l.recover();
     change(&t, &format!("/api/customers/{}", tree.customer), json!({"name": "Alfa Two"})).await;
     t.advance(A_DAY);
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(shown(&t, &id).await["logto_sync_error"], "email: already_exists");
     // The stand-in fails the test on a search.
     change(&t, &format!("/api/users/{id}"), json!({"name": "Anna B"})).await;
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(shown(&t, &id).await["logto_sync_error"], "email: already_exists");
     assert_eq!(l.with(|tenant| (tenant.users.len(), tenant.organizations.len())), (1, 1));
 });
@@ -63,11 +63,11 @@ logto_test!(what_was_refused_is_not_searched_for, |t, l| async move {
 logto_test!(what_is_found_again_is_brought_up_to_date, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
     new_user(&t, &owner, "first", tree.customer).await;
-    tell(&t).await;
+    push_changes(&t).await;
     lose_answers(&l);
     let id = new_user(&t, &owner, "anna", tree.customer).await;
     let distributor = new_distributor(&t).await;
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(l.with(|tenant| (tenant.users.len(), tenant.organizations.len())), (2, 2));
     // Both are called otherwise by the time they are searched for.
     change(&t, &format!("/api/users/{id}"), json!({"username": "another", "name": "Anna B"})).await;
@@ -88,15 +88,15 @@ logto_test!(what_is_found_again_is_brought_up_to_date, |t, l| async move {
     assert_eq!(shown(&t, &id).await["logto_sync_error"], Value::Null);
 });
 
-logto_test!(what_is_destroyed_while_nobody_knows_of_it_is_removed, |t, l| async move {
+logto_test!(accounts_of_unknown_outcome_are_removed_on_destruction, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
     new_user(&t, &owner, "first", tree.customer).await;
-    tell(&t).await;
+    push_changes(&t).await;
     lose_answers(&l);
     let own = new_user(&t, &owner, "anna", tree.customer).await;
     let below = new_user(&t, &owner, "bruno", tree.customer).await;
     let distributor = new_distributor(&t).await;
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(l.with(|tenant| (tenant.users.len(), tenant.organizations.len())), (3, 2));
     for path in [
         format!("/api/users/{own}/destroy"),
@@ -110,7 +110,7 @@ logto_test!(what_is_destroyed_while_nobody_knows_of_it_is_removed, |t, l| async 
     assert_eq!(waiting(&t, &l).await, 0);
 });
 
-logto_test!(who_is_deleted_before_he_is_told_of_is_made_when_he_comes_back, |t, l| async move {
+logto_test!(users_deleted_before_the_first_sync_are_created_on_restoration, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
     l.always(Answer::status(503));
     let id = new_user(&t, &owner, "anna", tree.customer).await;
@@ -128,7 +128,7 @@ logto_test!(who_is_deleted_before_he_is_told_of_is_made_when_he_comes_back, |t, 
     for path in [format!("/api/users/{id}/restore"), format!("{home}/restore")] {
         t.patch(&path).bearer(&owner.token).send().await.expect(200);
     }
-    tell(&t).await;
+    push_changes(&t).await;
     for id in [&id, &other] {
         let account = account(&l, id);
         l.with(|tenant| {
@@ -139,23 +139,23 @@ logto_test!(who_is_deleted_before_he_is_told_of_is_made_when_he_comes_back, |t, 
 });
 
 // The account of a deleted user may exist after a creation with a lost answer. The user must not come in.
-logto_test!(who_is_deleted_while_nobody_knows_of_his_account_is_suspended, |t, l| async move {
+logto_test!(accounts_of_unknown_outcome_are_suspended_on_deletion, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
     new_user(&t, &owner, "first", tree.customer).await;
-    tell(&t).await;
+    push_changes(&t).await;
     lose_answers(&l);
     let id = new_user(&t, &owner, "anna", tree.customer).await;
-    tell(&t).await;
+    push_changes(&t).await;
     t.delete(&format!("/api/users/{id}")).bearer(&owner.token).send().await.expect(200);
     come_back(&t, &l).await;
     let account = account(&l, &id);
     assert!(l.with(|tenant| is_suspended(tenant, &account)));
 });
 
-logto_test!(an_account_somebody_else_holds_is_left_to_him, |t, l| async move {
+logto_test!(an_account_linked_to_another_user_is_left_alone, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
     let holder = new_user(&t, &owner, "first", tree.customer).await;
-    tell(&t).await;
+    push_changes(&t).await;
     // The id the next account will have.
     let next = l.with(|tenant| {
         let last = tenant.add_user("last@example.org", "last");
@@ -164,14 +164,14 @@ logto_test!(an_account_somebody_else_holds_is_left_to_him, |t, l| async move {
     });
     let issuer = l.settings().issuer.url;
     let mut tx = t.app.platform.db.begin().await.unwrap();
-    let of: UserId = holder.parse().unwrap();
-    account_links::remove(&mut tx, &issuer, of).await.unwrap();
-    assert!(account_links::insert(&mut tx, &issuer, &next, of, t.app.platform.now()).await.unwrap());
+    let holder_id: UserId = holder.parse().unwrap();
+    account_links::remove(&mut tx, &issuer, holder_id).await.unwrap();
+    assert!(account_links::insert(&mut tx, &issuer, &next, holder_id, t.app.platform.now()).await.unwrap());
     tx.commit().await.unwrap();
     let id = new_user(&t, &owner, "anna", tree.customer).await;
-    tell(&t).await;
+    push_changes(&t).await;
     t.advance(A_DAY);
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(account(&l, &id), next);
     assert_eq!(shown(&t, &id).await["logto_sync_error"], "account: already_exists");
 });
@@ -201,13 +201,13 @@ async fn unknown_password(engine: Engine) {
     let t = Test::with(engine, all).await;
     let (owner, tree) = (t.owner().await, t.tree().await);
     new_user(&t, &owner, "first", tree.customer).await;
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(mail::deliver(&t, &sink).await.len(), 1);
     lose_answers(&logto);
     for name in ["anna", "bruno"] {
         new_user(&t, &owner, name, tree.customer).await;
     }
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(logto.with(|tenant| tenant.users.len()), 3);
     // The secret is another one by now.
     let mut tx = t.app.platform.db.begin().await.unwrap();
@@ -219,19 +219,19 @@ async fn unknown_password(engine: Engine) {
     let messages = mail::deliver(&t, &sink).await;
     // With that of the first.
     assert_eq!(messages.len(), 2, "only of an account whose password is known");
-    let known = logto.with(|tenant| {
+    let username = logto.with(|tenant| {
         let (account, _) = tenant.users.iter().find(|(_, user)| user["username"] == "bruno").unwrap();
         tenant.passwords[account].clone()
     });
-    assert!(messages[1].body().contains(&known));
+    assert!(messages[1].body().contains(&username));
     assert_eq!(logto.with(|tenant| tenant.users.len()), 3);
 }
 on_both!(only_the_password_of_the_account_is_mailed, unknown_password);
 
-logto_test!(an_organization_somebody_else_holds_is_left_to_him, |t, l| async move {
+logto_test!(an_organization_linked_to_another_tenant_is_left_alone, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
     new_user(&t, &owner, "first", tree.customer).await;
-    tell(&t).await;
+    push_changes(&t).await;
     // The id the next organization will have.
     let next = l.with(|tenant| {
         let last = tenant.add_organization("last");
@@ -247,7 +247,7 @@ logto_test!(an_organization_somebody_else_holds_is_left_to_him, |t, l| async mov
     };
     assert!(hold(&next).await);
     let id = new_distributor(&t).await;
-    tell(&t).await;
+    push_changes(&t).await;
     let shown = async || {
         let call = t.get(&format!("/api/distributors/{id}")).bearer(&t.owner().await.token);
         call.send().await.expect(200).data()
@@ -256,10 +256,10 @@ logto_test!(an_organization_somebody_else_holds_is_left_to_him, |t, l| async mov
     // The service sends the creation once, not again and again; the next change makes another attempt.
     drop(l.calls());
     t.advance(A_DAY);
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(l.calls(), [""; 0]);
     change(&t, &format!("/api/distributors/{id}"), json!({"name": "Delta Two"})).await;
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(shown().await["logto_sync_error"], Value::Null);
     // A link of one organization is no other's, and is its own again.
     assert!(hold(&next).await);

@@ -10,7 +10,7 @@ const NEW: &str = "Correct-Horse-9-Staple";
 async fn person(t: &Test, l: &Logto, owner: &Persona) -> (Persona, String, String) {
     let home = t.tree().await.customer;
     let id = new_user(t, owner, "anna", home).await;
-    tell(t).await;
+    push_changes(t).await;
     let account = account(l, &id);
     let password = l.with(|tenant| tenant.passwords[&account].clone());
     let _ = l.calls();
@@ -38,8 +38,8 @@ logto_test!(an_own_change_asks_and_sets_there, |t, l| async move {
     assert_eq!(l.with(|tenant| tenant.passwords[&account].clone()), NEW);
     t.get("/api/me").bearer(&person.token).send().await.expect(200);
     t.get("/api/me").bearer(&other.token).send().await.expect(401);
-    let kept = bailiwick_store::identities::password(&t.app.platform.db, person.id).await.unwrap().unwrap();
-    assert_eq!(kept.hash, None);
+    let stored = bailiwick_store::identities::password(&t.app.platform.db, person.id).await.unwrap().unwrap();
+    assert_eq!(stored.hash, None);
 });
 
 logto_test!(a_reset_sets_there_and_ends_sessions, |t, l| async move {
@@ -183,14 +183,14 @@ logto_test!(a_reset_ends_sessions_though_nobody_waits, |t, l| async move {
     });
     let path = format!("/api/users/{}/password", person.id);
     let call = t.patch(&path).bearer(&owner.token).json(json!({"password": NEW}));
-    let asked = async {
+    let reset = async {
         call.send().await;
     };
     let is_set = eventually("it is set", async || l.with(|tenant| tenant.passwords[&account] == NEW));
     tokio::select! {
         biased;
         () = is_set => {}
-        () = asked => panic!("it was to be given up"),
+        () = reset => panic!("it was to be given up"),
     }
     l.release();
     let is_over = async || t.get("/api/me").bearer(&person.token).send().await.status == 401;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     avatars,
-    imports::{told, upload},
+    imports::{row_issues, upload},
     mail,
     session::exchange,
 };
@@ -22,7 +22,7 @@ logto_test!(several_users_of_a_new_organization_get_their_accounts_at_once, |t, 
             .unwrap();
     }
     tx.commit().await.unwrap();
-    tell(&t).await;
+    push_changes(&t).await;
     for id in users {
         account(&l, &id.to_string());
     }
@@ -35,7 +35,7 @@ logto_test!(a_new_user_gets_an_account, |t, l| async move {
         "user_role_ids": ["admin"], "organization_id": tree.reseller, "custom_data": {"desk": 4, "createdBy": "x"}});
     let made = t.post("/api/users").bearer(&owner.token).json(body).send().await.expect(201).data();
     let id = made["id"].as_str().unwrap();
-    tell(&t).await;
+    push_changes(&t).await;
     let expected = [
         "POST /organizations",
         "POST /organizations/organization/jit/roles",
@@ -65,9 +65,9 @@ logto_test!(a_new_user_gets_an_account, |t, l| async move {
     assert_eq!(organization["customData"]["bailiwickId"], json!(tree.reseller));
     assert_eq!(organization["customData"]["type"], "reseller");
 
-    let seen = shown(&t, id).await;
-    assert_eq!(seen["logto_synced_at"], json!(t.app.platform.now()));
-    assert_eq!((&seen["logto_sync_error"], &seen["logto_id"]), (&Value::Null, &seen["id"]));
+    let stored = shown(&t, id).await;
+    assert_eq!(stored["logto_synced_at"], json!(t.app.platform.now()));
+    assert_eq!((&stored["logto_sync_error"], &stored["logto_id"]), (&Value::Null, &stored["id"]));
     let page = t.get("/api/users?search=m.rossi").bearer(&owner.token).send().await.expect(200).data();
     assert_eq!(page["users"][0]["logto_synced_at"], json!(t.app.platform.now()));
     let home = t.get(&format!("/api/resellers/{}", tree.reseller)).bearer(&owner.token).send().await;
@@ -77,26 +77,26 @@ logto_test!(a_new_user_gets_an_account, |t, l| async move {
         page["resellers"].as_array().unwrap().iter().map(|o| &o["logto_synced_at"]).collect();
     assert!(marks.contains(&&json!(t.app.platform.now())) && marks.contains(&&Value::Null), "{marks:?}");
 
-    // The user signs in by the subject of the account, whatever its address says.
+    // The user signs in by the subject of the account, whatever its address.
     l.with(|tenant| tenant.users.get_mut(&account).unwrap()["primaryEmail"] = json!("x@example.org"));
     let token = l.with(|tenant| tenant.sign_in(&account, CLIENT));
     assert_eq!(exchange(&t, &token).await.expect(200).data()["user"]["id"], id);
     // The service sends each change only once.
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(changes(&l), [""; 0]);
 });
 
 logto_test!(changes_follow_in_order, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
     let id = new_user(&t, &owner, "anna", tree.reseller).await;
-    tell(&t).await;
+    push_changes(&t).await;
     let account = account(&l, &id);
     assert!(l.with(|tenant| tenant.user_roles.get_mut(&account).unwrap().insert("role5".to_owned())));
     let _ = l.calls();
     let path = format!("/api/users/{id}");
     let body = json!({"name": "Anna B", "phone": "", "user_role_ids": ["support"], "organization_id": tree.customer});
     t.put(&path).bearer(&owner.token).json(body).send().await.expect(200);
-    tell(&t).await;
+    push_changes(&t).await;
     // Changes that need no organization do not wait for the new one; when it exists, the service sends them all once
     // more.
     let expected = [
@@ -130,7 +130,7 @@ logto_test!(changes_follow_in_order, |t, l| async move {
         .send()
         .await
         .expect(200);
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(changes(&l), ["PATCH /users/account"]);
 
     for (method, what, suspended) in [
@@ -145,60 +145,60 @@ logto_test!(changes_follow_in_order, |t, l| async move {
             .send()
             .await
             .expect(200);
-        tell(&t).await;
+        push_changes(&t).await;
         assert_eq!(changes(&l), ["PATCH /users/account/is-suspended"], "{what}");
         assert_eq!(l.with(|tenant| is_suspended(tenant, &account)), suspended, "{what}");
     }
     t.delete(&format!("{path}/destroy")).bearer(&owner.token).send().await.expect(200);
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(changes(&l), ["DELETE /users/account"]);
     assert!(l.with(|tenant| tenant.users.is_empty()));
 });
 
-logto_test!(what_is_destroyed_before_it_is_told_is_never_made, |t, l| async move {
+logto_test!(users_destroyed_before_the_first_sync_are_never_created, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
     l.always(bailiwick_testkit::parts::recorder::Answer::status(503));
     let id = new_user(&t, &owner, "anna", tree.reseller).await;
     t.delete(&format!("/api/users/{id}/destroy")).bearer(&owner.token).send().await.expect(200);
     l.recover();
     t.advance(Duration::from_secs(4 * 3600));
-    tell(&t).await;
+    push_changes(&t).await;
     assert!(l.with(|tenant| tenant.users.is_empty()));
 });
 
-logto_test!(who_is_found_by_his_address_gets_no_second_account, |t, l| async move {
+logto_test!(users_matched_by_address_get_no_second_account, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
     let theirs = l.with(|tenant| tenant.add_user("anna@example.org", "somebody"));
     let id = new_user(&t, &owner, "anna", tree.reseller).await;
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(l.with(|tenant| tenant.users.len()), 1);
-    let seen = shown(&t, &id).await;
-    assert_eq!(seen["logto_sync_error"], "email: already_exists");
-    assert_eq!(seen["logto_synced_at"], Value::Null);
+    let stored = shown(&t, &id).await;
+    assert_eq!(stored["logto_sync_error"], "email: already_exists");
+    assert_eq!(stored["logto_synced_at"], Value::Null);
     let path = format!("/api/users/{id}/password");
     let body = json!({"password": "Correct-Horse-9-Staple"});
     let reply = t.patch(&path).bearer(&owner.token).json(body).send().await;
     reply.expect_message(400, "user not synced to Logto");
     let token = l.with(|tenant| tenant.sign_in(&theirs, CLIENT));
     exchange(&t, &token).await.expect(200);
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(shown(&t, &id).await["logto_sync_error"], Value::Null);
     assert_eq!(l.with(|tenant| tenant.account_of(&id)).as_ref(), Some(&theirs));
     assert_eq!(l.with(|tenant| tenant.role_names(&theirs)), ["Admin"]);
 });
 
-logto_test!(a_picture_is_told_by_its_address, |t, l| async move {
+logto_test!(a_picture_is_sent_as_its_address, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
     let id = new_user(&t, &owner, "anna", tree.reseller).await;
-    tell(&t).await;
+    push_changes(&t).await;
     let account = account(&l, &id);
     let path = format!("/api/users/{id}/avatar");
     let call = avatars::with_file(t.put(&path).bearer(&owner.token), "avatar", &avatars::own_picture());
     let sent = call.send().await.expect(200).data();
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(l.with(|tenant| tenant.users[&account]["avatar"].clone()), sent["avatar_url"]);
     t.delete(&path).bearer(&owner.token).send().await.expect(200);
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(l.with(|tenant| tenant.users[&account]["avatar"].clone()), "");
 });
 
@@ -212,11 +212,11 @@ async fn welcomed(engine: Engine) {
     let (owner, tree) = (t.owner().await, t.tree().await);
     logto.always(bailiwick_testkit::parts::recorder::Answer::status(503));
     let id = new_user(&t, &owner, "anna", tree.customer).await;
-    tell(&t).await;
+    push_changes(&t).await;
     assert!(mail::deliver(&t, &sink).await.is_empty());
     logto.recover();
     t.advance(Duration::from_secs(3600));
-    tell(&t).await;
+    push_changes(&t).await;
     let messages = mail::deliver(&t, &sink).await;
     assert_eq!(messages.len(), 1);
     let password = logto.with(|tenant| {
@@ -226,13 +226,13 @@ async fn welcomed(engine: Engine) {
     assert!(messages[0].body().contains(&password), "{}", messages[0].body());
     assert!(!messages[0].body().contains("{{"));
     // It is kept nowhere.
-    let kept = bailiwick_store::logto::pending(
+    let pending = bailiwick_store::logto::pending(
         &t.app.platform.db,
         &logto.settings().issuer.url,
         id.parse().unwrap(),
     )
     .await;
-    assert_eq!(kept.unwrap().sealed_password, None);
+    assert_eq!(pending.unwrap().sealed_password, None);
 }
 on_both!(a_generated_password_is_sealed_until_it_is_delivered, welcomed);
 
@@ -250,7 +250,7 @@ async fn configured(engine: Engine) {
     let token = logto.with(|tenant| tenant.sign_in(&person, CLIENT));
     // The worker links them as it starts.
     eventually("the first user is linked", async || exchange(&t, &token).await.status == 200).await;
-    tell(&t).await;
+    push_changes(&t).await;
     logto.with(|tenant| {
         assert_eq!((tenant.users.len(), tenant.organizations.len()), (1, 1));
         assert_eq!(tenant.users[&person]["primaryEmail"], "owner@example.org");
@@ -272,8 +272,8 @@ logto_test!(a_phone_is_that_of_one_user, |t, _l| async move {
     let file =
         "email,name,phone,company_name,roles\nthree@example.org,A,+39 0115550100,Alfa Customer,Reader\n";
     let preview = upload(&t, &owner, "users", file).await.expect(200).data();
-    assert_eq!(told(&preview), ["error: phone already_used [+39 0115550100] [one@example.org]"]);
-    // A deleted user gives it up, and does not get it back while somebody has it.
+    assert_eq!(row_issues(&preview), ["error: phone already_used [+39 0115550100] [one@example.org]"]);
+    // A deleted user gives it up, and does not get it back while another user has it.
     let path = format!("/api/users/{first}");
     t.delete(&path).bearer(&owner.token).send().await.expect(200);
     create("two@example.org").await.expect(201);

@@ -7,14 +7,14 @@ use bailiwick_testkit::parts::{logto::Fault, recorder::Answer};
 
 /// The reported differences, without ids, sorted.
 async fn differences(t: &Test, is_dry: bool) -> (Vec<String>, ReconcileReport) {
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     let figures = reconcile(&t.app.identity, is_dry, |difference| {
-        told.push(format!("{} {}: {}", difference.kind, difference.name, difference.what.join("; ")));
+        lines.push(format!("{} {}: {}", difference.kind, difference.name, difference.problems.join("; ")));
     })
     .await
     .unwrap();
-    told.sort();
-    (told, figures)
+    lines.sort();
+    (lines, figures)
 }
 
 logto_test!(what_is_missing_different_or_too_much, |t, l| async move {
@@ -24,9 +24,9 @@ logto_test!(what_is_missing_different_or_too_much, |t, l| async move {
         tenant.add_organization("Alfa Customer");
         tenant.add_user("somebody@example.org", "somebody")
     });
-    let (told, figures) = differences(&t, true).await;
-    assert_eq!(told.len(), 8, "{told:#?}");
-    assert!(told.iter().all(|line| line.ends_with(": missing")), "{told:#?}");
+    let (lines, figures) = differences(&t, true).await;
+    assert_eq!(lines.len(), 8, "{lines:#?}");
+    assert!(lines.iter().all(|line| line.ends_with(": missing")), "{lines:#?}");
     assert_eq!((figures.looked_at, figures.different, figures.waiting), (8, 8, 0));
     assert!(changes(&l).is_empty());
 
@@ -37,7 +37,7 @@ logto_test!(what_is_missing_different_or_too_much, |t, l| async move {
     l.with(|tenant| assert_eq!((tenant.users.len(), tenant.organizations.len()), (2, 8)));
 
     let id = new_user(&t, &owner, "anna", tree.customer).await;
-    tell(&t).await;
+    push_changes(&t).await;
     let account = account(&l, &id);
     let _ = l.calls();
     let (customer, reseller) = l.with(|tenant| {
@@ -86,9 +86,9 @@ logto_test!(what_is_missing_different_or_too_much, |t, l| async move {
     assert_eq!(shown(&t, &id).await["logto_sync_error"], Value::Null);
 });
 
-logto_test!(a_tenant_that_is_away_is_told_to_the_operator, |t, l| async move {
+logto_test!(an_unreachable_tenant_is_reported_to_the_operator, |t, l| async move {
     new_user(&t, &t.owner().await, "anna", t.tree().await.customer).await;
-    tell(&t).await;
+    push_changes(&t).await;
     l.always(Answer::status(500));
     let done = reconcile(&t.app.identity, true, |_| {}).await;
     assert!(done.is_err_and(|e| !e.to_string().contains("secret")));
@@ -122,11 +122,11 @@ logto_test!(pictures_are_compared, |t, l| async move {
     let sent = avatars::with_file(call, "avatar", &avatars::own_picture()).send().await.expect(200).data();
     differences(&t, false).await;
     let account = account(&l, &id);
-    let seen = || l.with(|tenant| tenant.users[&account]["avatar"].clone());
-    assert_eq!(seen(), sent["avatar_url"]);
+    let avatar = || l.with(|tenant| tenant.users[&account]["avatar"].clone());
+    assert_eq!(avatar(), sent["avatar_url"]);
     l.with(|tenant| tenant.users.get_mut(&account).unwrap()["avatar"] = json!("https://x.example/y.png"));
     assert_eq!(differences(&t, false).await.0, ["user anna@example.org: different: picture"]);
-    assert_eq!(seen(), sent["avatar_url"]);
+    assert_eq!(avatar(), sent["avatar_url"]);
     assert_eq!(differences(&t, true).await.0, [""; 0]);
 });
 

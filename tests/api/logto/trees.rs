@@ -10,7 +10,7 @@ async fn seeded(t: &Test, l: &Logto, owner: &Persona) -> (Tree, [String; 3]) {
     for (name, home) in [("dora", tree.distributor), ("rita", tree.reseller), ("carla", tree.customer)] {
         people.push(new_user(t, owner, name, home).await);
     }
-    tell(t).await;
+    push_changes(t).await;
     let _ = l.calls();
     (tree, people.try_into().unwrap())
 }
@@ -21,28 +21,31 @@ logto_test!(an_organization_is_made_and_changed, |t, l| async move {
     let made = t.post("/api/distributors").bearer(&owner.token).json(body).send().await.expect(201).data();
     assert_eq!((&made["logto_synced_at"], &made["logto_id"]), (&Value::Null, &made["id"]));
     let id = made["id"].as_str().unwrap();
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(changes(&l), ["POST /organizations", "POST /organizations/organization/jit/roles"]);
     let path = format!("/api/distributors/{id}");
     let body = json!({"name": "Alfa Nuova", "description": "North"});
     t.put(&path).bearer(&owner.token).json(body).send().await.expect(200);
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(changes(&l), ["PATCH /organizations/organization"]);
     let theirs = l.with(|tenant| tenant.organization_of(id)).unwrap();
-    let found = l.with(|tenant| tenant.organizations[&theirs].clone());
-    assert_eq!((&found["name"], &found["description"]), (&json!("Alfa Nuova"), &json!("North")));
-    assert_eq!(found["customData"]["city"], "Torino");
+    let organization = l.with(|tenant| tenant.organizations[&theirs].clone());
+    assert_eq!(
+        (&organization["name"], &organization["description"]),
+        (&json!("Alfa Nuova"), &json!("North"))
+    );
+    assert_eq!(organization["customData"]["city"], "Torino");
     let shown = t.get(&path).bearer(&owner.token).send().await.expect(200).data();
     assert_eq!(
         (&shown["logto_synced_at"], &shown["logto_sync_error"]),
         (&json!(t.app.platform.now()), &Value::Null)
     );
     t.delete(&format!("{path}/destroy")).bearer(&owner.token).send().await.expect(200);
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(changes(&l), ["DELETE /organizations/organization"]);
 });
 
-logto_test!(all_who_inherit_a_state_are_told_of, |t, l| async move {
+logto_test!(all_users_who_inherit_a_state_are_updated, |t, l| async move {
     let owner = t.owner().await;
     let (tree, people) = seeded(&t, &l, &owner).await;
     let accounts: Vec<String> = people.iter().map(|id| account(&l, id)).collect();
@@ -60,26 +63,26 @@ logto_test!(all_who_inherit_a_state_are_told_of, |t, l| async move {
             .send()
             .await
             .expect(200);
-        tell(&t).await;
-        let told = changes(&l);
-        assert!(told.iter().all(|call| call == "PATCH /users/account/is-suspended"), "{told:?}");
+        push_changes(&t).await;
+        let calls = changes(&l);
+        assert!(calls.iter().all(|call| call == "PATCH /users/account/is-suspended"), "{calls:?}");
         let state: Vec<bool> =
             l.with(|tenant| accounts.iter().map(|account| is_suspended(tenant, account)).collect());
         assert_eq!(state, expected, "{what}");
     }
 });
 
-logto_test!(the_state_told_is_that_of_the_delivery, |t, l| async move {
+logto_test!(the_state_sent_is_that_of_the_delivery, |t, l| async move {
     let owner = t.owner().await;
     let (tree, people) = seeded(&t, &l, &owner).await;
     l.always(Answer::status(503));
     let path = format!("/api/resellers/{}", tree.reseller);
     t.patch(&format!("{path}/suspend")).bearer(&owner.token).send().await.expect(200);
-    tell(&t).await;
+    push_changes(&t).await;
     t.patch(&format!("{path}/reactivate")).bearer(&owner.token).send().await.expect(200);
     l.recover();
     t.advance(Duration::from_secs(4 * 3600));
-    tell(&t).await;
+    push_changes(&t).await;
     let account = account(&l, &people[1]);
     assert!(!l.with(|tenant| is_suspended(tenant, &account)));
 });
@@ -90,7 +93,7 @@ logto_test!(a_promotion_gives_new_roles_before_it_takes_the_old, |t, l| async mo
     let path = format!("/api/resellers/{}/promote", tree.reseller);
     let reply = t.patch(&path).bearer(&owner.token).send().await;
     reply.expect(200);
-    tell(&t).await;
+    push_changes(&t).await;
     let expected = [
         "PATCH /organizations/organization",
         "POST /organizations/organization/jit/roles",
@@ -118,7 +121,7 @@ logto_test!(a_destroyed_tree_goes_users_first_then_bottom_up, |t, l| async move 
     });
     let path = format!("/api/distributors/{}/destroy", tree.distributor);
     t.delete(&path).bearer(&owner.token).send().await.expect(200);
-    tell(&t).await;
+    push_changes(&t).await;
     let calls = l.calls();
     let (users, organizations) = calls.split_at(3);
     assert!(users.iter().all(|call| call.starts_with("DELETE /users/")), "{calls:?}");
@@ -133,11 +136,11 @@ logto_test!(a_large_tree_is_gone_through_in_portions, |t, l| async move {
         t.user(tree.customer, &["reader"]).await;
     }
     let last = new_user(&t, &owner, "zoe", tree.customer).await;
-    tell(&t).await;
+    push_changes(&t).await;
     let _ = l.calls();
     let path = format!("/api/customers/{}/suspend", tree.customer);
     t.patch(&path).bearer(&owner.token).send().await.expect(200);
-    tell(&t).await;
+    push_changes(&t).await;
     assert_eq!(changes(&l), ["PATCH /users/account/is-suspended"; 2]);
     for id in [first, last] {
         let account = account(&l, &id);

@@ -32,7 +32,7 @@ async fn confirm(browser: &Browser<'_>, link: &str, password: &str) -> Reply {
     browser.post(link, &[("form_token", token.as_str()), ("password", password)]).await
 }
 
-mail_test!(an_administrator_s_change_is_told_to_both_addresses, |t, sink| async move {
+mail_test!(an_administrator_s_change_sends_a_mail_to_both_addresses, |t, sink| async move {
     let (person, old) = person(&t).await;
     let owner = t.owner().await;
     let put = async |body: Value| {
@@ -59,8 +59,8 @@ mail_test!(an_own_change_is_confirmed_by_a_link_and_the_password, |t, sink| asyn
     change_info(&t, &person, json!({"email": "new@example.org", "name": "Anna"})).await.expect(200);
     let messages = deliver(&t, &sink).await;
     assert_eq!(messages.len(), 2);
-    let told = messages.iter().find(|mail| mail.to == [old.clone()]).unwrap();
-    assert!(told.body().contains("new@example.org") && !told.body().contains("/oidc/"));
+    let notice = messages.iter().find(|mail| mail.to == [old.clone()]).unwrap();
+    assert!(notice.body().contains("new@example.org") && !notice.body().contains("/oidc/"));
     let link = link_to(&messages, "new@example.org");
     assert!(link.starts_with("http://127.0.0.1:8080/oidc/confirm-address/"));
 

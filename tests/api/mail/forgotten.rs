@@ -8,8 +8,8 @@ use std::time::Duration;
 const HOUR: Duration = Duration::from_secs(3600);
 const OTHER: &str = "Other-Horse-5-Staple";
 
-/// A user who has asked for a new password, with the link from the mail.
-async fn asked(t: &Test, sink: &SmtpSink) -> (Persona, String) {
+/// A user who has requested a new password, with the link from the mail.
+async fn requested_link(t: &Test, sink: &SmtpSink) -> (Persona, String) {
     let home = t.tree().await.customer;
     let person = t.user(home, &["reader"]).await;
     let email = email_of(t, person.id).await;
@@ -42,7 +42,7 @@ mail_test!(a_forgotten_password_is_replaced_by_a_link, |t, sink| async move {
     let browser = Browser::new(&t);
     let (page, _) = browser.open_page(&[]).await;
     assert!(browser.get(&page).await.text().contains("href=\"/oidc/forgotten-password\""));
-    let (person, link) = asked(&t, &sink).await;
+    let (person, link) = requested_link(&t, &sink).await;
     doubt(&t, person.id).await;
     let mail = last(&sink.messages().unwrap(), 1);
     assert_eq!(mail.subject(), "Choose a new password");
@@ -124,7 +124,7 @@ mail_test!(an_address_gets_twenty_an_hour_and_the_same_page_beyond, |t, sink| as
 });
 
 mail_test!(of_two_links_used_at_once_one_works, |t, sink| async move {
-    let (person, first) = asked(&t, &sink).await;
+    let (person, first) = requested_link(&t, &sink).await;
     let email = email_of(&t, person.id).await;
     ask(&t, &email, "192.0.2.1").await.expect(200);
     let second = link_in(&last(&deliver(&t, &sink).await, 2));
@@ -138,7 +138,7 @@ mail_test!(of_two_links_used_at_once_one_works, |t, sink| async move {
 });
 
 mail_test!(one_link_used_twice_at_once_works_once, |t, sink| async move {
-    let (_, link) = asked(&t, &sink).await;
+    let (_, link) = requested_link(&t, &sink).await;
     let (one, two) = tokio::join!(reset(&t, &link, CHOSEN), reset(&t, &link, OTHER));
     let mut statuses = [one.status.as_u16(), two.status.as_u16()];
     statuses.sort_unstable();
@@ -146,7 +146,7 @@ mail_test!(one_link_used_twice_at_once_works_once, |t, sink| async move {
 });
 
 mail_test!(a_link_lives_an_hour_and_not_beyond_a_change_of_the_password, |t, sink| async move {
-    let (person, link) = asked(&t, &sink).await;
+    let (person, link) = requested_link(&t, &sink).await;
     t.advance(HOUR - Duration::from_secs(1));
     Browser::new(&t).get(&link).await.expect(200);
     t.advance(Duration::from_secs(1));
@@ -168,7 +168,7 @@ mail_test!(a_link_lives_an_hour_and_not_beyond_a_change_of_the_password, |t, sin
 });
 
 mail_test!(a_changed_address_ends_the_links_to_the_one_before, |t, sink| async move {
-    let (person, link) = asked(&t, &sink).await;
+    let (person, link) = requested_link(&t, &sink).await;
     let owner = t.owner().await;
     let body = json!({"email": "moved@example.org"});
     t.put(&format!("/api/users/{}", person.id)).bearer(&owner.token).json(body).send().await.expect(200);
@@ -176,7 +176,7 @@ mail_test!(a_changed_address_ends_the_links_to_the_one_before, |t, sink| async m
 });
 
 mail_test!(the_pages_refuse_forms_of_others_and_weak_passwords_and_keep_the_link, |t, sink| async move {
-    let (person, link) = asked(&t, &sink).await;
+    let (person, link) = requested_link(&t, &sink).await;
     let browser = Browser::new(&t);
     let token = open(&browser, &link).await;
     let asking = form_token(&browser.get("/oidc/forgotten-password").await.expect(200));

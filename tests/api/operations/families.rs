@@ -20,33 +20,33 @@ async fn create_and_change(s: &mut Transcript<'_>, f: &Family, owner: &Persona, 
     if let Some((_, parent)) = &f.parent {
         new["created_by_organization_id"] = json!(parent);
     }
-    let made = id(&s.say(owner, "POST", &many, new).await);
-    s.say(reader, "POST", &many, body("IT2")).await;
-    s.say(owner, "POST", &many, json!({})).await;
-    s.say(owner, "POST", &many, json!({"name": 1})).await;
-    s.say(
+    let made = id(&s.call(owner, "POST", &many, new).await);
+    s.call(reader, "POST", &many, body("IT2")).await;
+    s.call(owner, "POST", &many, json!({})).await;
+    s.call(owner, "POST", &many, json!({"name": 1})).await;
+    s.call(
         owner,
         "POST",
         &many,
         json!({"name": "n\0", "description": "x\0", "custom_data": {"vat": " ", "type": "Owner"}}),
     )
     .await;
-    s.say(owner, "POST", &many, json!({"name": "é".repeat(256), "custom_data": {"vat": 7}})).await;
-    s.say(owner, "POST", &many, body("it1")).await;
+    s.call(owner, "POST", &many, json!({"name": "é".repeat(256), "custom_data": {"vat": 7}})).await;
+    s.call(owner, "POST", &many, body("it1")).await;
     let mut named = body("IT3");
     named["created_by_organization_id"] = json!(UNKNOWN);
-    s.say(owner, "POST", &many, named.clone()).await;
+    s.call(owner, "POST", &many, named.clone()).await;
     named["created_by_organization_id"] = json!(made);
-    s.say(owner, "POST", &many, named).await;
+    s.call(owner, "POST", &many, named).await;
     let one = format!("{many}/{made}");
     s.ask(owner, "GET", &one).await;
     s.ask(owner, "GET", &format!("{many}/{UNKNOWN}")).await;
     s.ask(owner, "GET", &format!("{many}/none")).await;
     s.test.advance(std::time::Duration::from_secs(60));
-    s.say(owner, "PUT", &one, json!({"name": "Gamma Nuova", "custom_data": {"city": "Asti"}})).await;
-    s.say(owner, "PUT", &one, json!({"name": "", "custom_data": {"vat": null, "type": "owner"}})).await;
-    s.say(owner, "PUT", &format!("{many}/{UNKNOWN}"), json!({})).await;
-    s.say(reader, "PUT", &one, json!({})).await;
+    s.call(owner, "PUT", &one, json!({"name": "Gamma Nuova", "custom_data": {"city": "Asti"}})).await;
+    s.call(owner, "PUT", &one, json!({"name": "", "custom_data": {"vat": null, "type": "owner"}})).await;
+    s.call(owner, "PUT", &format!("{many}/{UNKNOWN}"), json!({})).await;
+    s.call(reader, "PUT", &one, json!({})).await;
     s.ask(owner, "GET", &format!("{many}?sort_by=name&page_size=1&page=1&search=gamma")).await;
     s.ask(owner, "GET", &format!("{many}?search=nothing")).await;
     s.ask(owner, "GET", &format!("{many}?status=nothing")).await;
@@ -68,7 +68,7 @@ async fn move_about(s: &mut Transcript<'_>, f: &Family, owner: &Persona, one: &s
     s.ask(owner, "PATCH", &format!("{one}/reactivate")).await;
     s.ask(owner, "GET", &format!("/{}?status=deleted", f.many)).await;
     // Customers may share a number.
-    let second = id(&s.say(owner, "POST", &format!("/{}", f.many), body("IT1")).await);
+    let second = id(&s.call(owner, "POST", &format!("/{}", f.many), body("IT1")).await);
     s.ask(owner, "PATCH", &format!("{one}/restore")).await;
     s.ask(owner, "DELETE", &format!("/{}/{second}/destroy", f.many)).await;
     s.ask(owner, "PATCH", &format!("{one}/restore")).await;

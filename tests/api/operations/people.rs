@@ -7,24 +7,24 @@ async fn create(s: &mut Transcript<'_>, owner: &Persona, org: &str) -> String {
         json!({"email": email, "name": "Mario Rossi", "phone": "+39 333 123456", "user_role_ids": ["admin", "support"],
             "organization_id": org, "custom_data": {"desk": 4, "createdBy": "x"}})
     };
-    let made = id(&s.say(owner, "POST", "/users", new("m.rossi@example.org")).await);
-    s.say(owner, "POST", "/users", json!({})).await;
-    s.say(owner, "POST", "/users", json!({"user_role_ids": ["admin"], "organization_id": UNKNOWN})).await;
-    s.say(owner, "POST", "/users", json!({"user_role_ids": ["x", "y"], "organization_id": org})).await;
-    s.say(owner, "POST", "/users", json!({"user_role_ids": ["admin"], "organization_id": owner.org})).await;
+    let made = id(&s.call(owner, "POST", "/users", new("m.rossi@example.org")).await);
+    s.call(owner, "POST", "/users", json!({})).await;
+    s.call(owner, "POST", "/users", json!({"user_role_ids": ["admin"], "organization_id": UNKNOWN})).await;
+    s.call(owner, "POST", "/users", json!({"user_role_ids": ["x", "y"], "organization_id": org})).await;
+    s.call(owner, "POST", "/users", json!({"user_role_ids": ["admin"], "organization_id": owner.org})).await;
     let mut wrong = new("a@b@c");
     wrong["name"] = json!("n".repeat(256));
     wrong["username"] = json!("1x");
     wrong["phone"] = json!("12");
     wrong["custom_data"] = json!({"a\0": 1, "b": "\0"});
-    s.say(owner, "POST", "/users", wrong).await;
+    s.call(owner, "POST", "/users", wrong).await;
     let mut taken = new("M.Rossi@Example.ORG");
     taken["username"] = json!("M_ROSSI");
-    s.say(owner, "POST", "/users", taken).await;
+    s.call(owner, "POST", "/users", taken).await;
     let mut reserved = new("b@example.org");
     reserved["username"] = json!("Owner");
     reserved["phone"] = json!("");
-    s.say(owner, "POST", "/users", reserved).await;
+    s.call(owner, "POST", "/users", reserved).await;
     made
 }
 
@@ -39,20 +39,20 @@ async fn read_and_change(s: &mut Transcript<'_>, owner: &Persona, org: &str, one
     s.ask(owner, "GET", "/users/trend?period=8").await;
     s.ask(owner, "GET", "/filters/users").await;
     s.test.advance(std::time::Duration::from_secs(60));
-    s.say(owner, "PUT", one, json!({"name": "Mario Bianchi", "phone": "", "user_role_ids": ["reader"]}))
+    s.call(owner, "PUT", one, json!({"name": "Mario Bianchi", "phone": "", "user_role_ids": ["reader"]}))
         .await;
-    s.say(owner, "PUT", one, json!({"name": "", "email": "", "username": "", "user_role_ids": ["reader"]}))
+    s.call(owner, "PUT", one, json!({"name": "", "email": "", "username": "", "user_role_ids": ["reader"]}))
         .await;
-    s.say(owner, "PUT", one, json!({"user_role_ids": []})).await;
-    s.say(owner, "PUT", one, json!({"user_role_ids": ["x"]})).await;
-    s.say(owner, "PUT", one, json!({"organization_id": owner.org})).await;
-    s.say(owner, "PUT", one, json!({"organization_id": UNKNOWN})).await;
-    s.say(owner, "PUT", one, json!({"email": "owner@example.org"})).await;
-    s.say(owner, "PUT", &format!("/users/{UNKNOWN}"), json!({})).await;
-    s.say(owner, "PUT", &format!("/users/{}", owner.id), json!({})).await;
-    s.say(owner, "PATCH", &format!("{one}/password"), json!({})).await;
-    s.say(owner, "PATCH", &format!("{one}/password"), json!({"password": "short"})).await;
-    s.say(owner, "PATCH", &format!("{one}/password"), json!({"password": "Trombone-47-Quux!"})).await;
+    s.call(owner, "PUT", one, json!({"user_role_ids": []})).await;
+    s.call(owner, "PUT", one, json!({"user_role_ids": ["x"]})).await;
+    s.call(owner, "PUT", one, json!({"organization_id": owner.org})).await;
+    s.call(owner, "PUT", one, json!({"organization_id": UNKNOWN})).await;
+    s.call(owner, "PUT", one, json!({"email": "owner@example.org"})).await;
+    s.call(owner, "PUT", &format!("/users/{UNKNOWN}"), json!({})).await;
+    s.call(owner, "PUT", &format!("/users/{}", owner.id), json!({})).await;
+    s.call(owner, "PATCH", &format!("{one}/password"), json!({})).await;
+    s.call(owner, "PATCH", &format!("{one}/password"), json!({"password": "short"})).await;
+    s.call(owner, "PATCH", &format!("{one}/password"), json!({"password": "Trombone-47-Quux!"})).await;
 }
 
 async fn move_about(s: &mut Transcript<'_>, owner: &Persona, org: &str, one: &str) {
@@ -80,11 +80,11 @@ async fn move_about(s: &mut Transcript<'_>, owner: &Persona, org: &str, one: &st
 async fn outranked(s: &mut Transcript<'_>, backoffice: &Persona, org: &str, one: &str) {
     let rank =
         json!({"email": "c@example.org", "name": "N", "user_role_ids": ["admin"], "organization_id": org});
-    s.say(backoffice, "POST", "/users", rank).await;
+    s.call(backoffice, "POST", "/users", rank).await;
     let restricted =
         json!({"email": "c@example.org", "name": "N", "user_role_ids": ["super"], "organization_id": org});
-    s.say(backoffice, "POST", "/users", restricted).await;
-    s.say(backoffice, "PUT", one, json!({})).await;
+    s.call(backoffice, "POST", "/users", restricted).await;
+    s.call(backoffice, "PUT", one, json!({})).await;
     s.ask(backoffice, "DELETE", one).await;
     s.ask(backoffice, "DELETE", &format!("{one}/destroy")).await;
 }

@@ -143,7 +143,7 @@ async fn id_columns(t: &Test) -> Vec<(String, String)> {
 
 /// Tables with rows that name one of these, apart from histories and columns that only record a creator or an actor.
 async fn naming(t: &Test, ids: &[uuid::Uuid]) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut columns = Vec::new();
     for (table, column) in id_columns(t).await {
         let tells_who =
             column.starts_with("creator_") || column.starts_with("actor_") || column == "updated_by_org_id";
@@ -153,10 +153,10 @@ async fn naming(t: &Test, ids: &[uuid::Uuid]) -> Vec<String> {
         let mut q = Q::new(&format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table} WHERE {column} IN ("));
         q.list(ids.iter().copied()).push(")");
         if q.count(&t.app.platform.db).await.unwrap() > 0 {
-            found.push(format!("{table}.{column}"));
+            columns.push(format!("{table}.{column}"));
         }
     }
-    found
+    columns
 }
 
 // Proves spec: guarantees#organizations 23.

@@ -13,14 +13,14 @@ async fn delete(t: &Test, who: &Persona, path: &str) -> Reply {
     t.delete(path).bearer(&who.token).send().await
 }
 
-fn at(family: &str, id: OrgId) -> String {
+fn path_of(family: &str, id: OrgId) -> String {
     format!("/api/{family}/{id}")
 }
 
 api_test!(the_answer_of_a_move_is_the_whole_entity, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
-    let path = at("distributors", tree.distributor);
+    let path = path_of("distributors", tree.distributor);
     let body = patch(&t, &owner, &format!("{path}/suspend")).await;
     let data = body.expect_message(200, "distributor suspended successfully").data();
     let read = get(&t, &owner, &path).await.expect(200).data();
@@ -34,7 +34,7 @@ api_test!(the_answer_of_a_move_is_the_whole_entity, |t| async move {
     let expected = json!({"distributor": read, "suspended_resellers_count": 1, "suspended_customers_count": 1,
         "suspended_users_count": 0, "suspended_systems_count": 0});
     assert_eq!(data, expected);
-    let customer = get(&t, &owner, &at("customers", tree.customer)).await.expect(200).data();
+    let customer = get(&t, &owner, &path_of("customers", tree.customer)).await.expect(200).data();
     assert_eq!(customer["suspended_by_org_id"], json!(tree.distributor));
     assert_eq!(customer["suspended_at"], read["suspended_at"]);
     // The body of a move is ignored, whatever it is.
@@ -44,7 +44,7 @@ api_test!(the_answer_of_a_move_is_the_whole_entity, |t| async move {
         (&data["distributor"]["suspended_at"], &data["reactivated_customers_count"]),
         (&Value::Null, &json!(1))
     );
-    let path = at("customers", tree.customer);
+    let path = path_of("customers", tree.customer);
     let data = delete(&t, &owner, &path).await.expect_message(200, "customer deleted successfully").data();
     assert_eq!(data, json!({"deleted_systems_count": 0, "deleted_users_count": 0}));
     let data = patch(&t, &owner, &format!("{path}/restore")).await.expect(200).data();
@@ -57,7 +57,7 @@ api_test!(
     |t| async move {
         let tree = t.tree().await;
         let owner = t.owner().await;
-        let (d, r) = (at("distributors", tree.distributor), at("resellers", tree.reseller));
+        let (d, r) = (path_of("distributors", tree.distributor), path_of("resellers", tree.reseller));
         patch(&t, &owner, &format!("{r}/suspend")).await.expect(200);
         t.advance(Duration::from_secs(60));
         patch(&t, &owner, &format!("{d}/suspend")).await.expect(200);
@@ -66,7 +66,7 @@ api_test!(
             "reseller is suspended by a parent organization and cannot be reactivated directly",
         );
         patch(&t, &owner, &format!("{d}/reactivate")).await.expect(200);
-        let customer = get(&t, &owner, &at("customers", tree.customer)).await.expect(200).data();
+        let customer = get(&t, &owner, &path_of("customers", tree.customer)).await.expect(200).data();
         assert_eq!(customer["suspended_by_org_id"], json!(tree.reseller));
         let reseller = get(&t, &owner, &r).await.expect(200).data();
         assert_eq!(reseller["suspended_by_org_id"], Value::Null);
@@ -75,29 +75,29 @@ api_test!(
 );
 
 // Proves spec: guarantees#organizations 9 22, authorization#guarantees 12.
-api_test!(whoever_manages_below_may_move_what_is_below, |t| async move {
+api_test!(managers_of_a_branch_may_suspend_delete_and_restore_in_it, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let r = t.user(tree.reseller, &["admin"]).await;
     let reader = t.user(tree.distributor, &["reader"]).await;
     for verb in ["suspend", "reactivate", "restore"] {
-        let own = format!("{}/{verb}", at("distributors", tree.distributor));
+        let own = format!("{}/{verb}", path_of("distributors", tree.distributor));
         patch(&t, &d, &own).await.expect_message(403, "insufficient permissions");
-        let foreign = format!("{}/{verb}", at("resellers", tree.other_reseller));
+        let foreign = format!("{}/{verb}", path_of("resellers", tree.other_reseller));
         patch(&t, &d, &foreign).await.expect_message(404, "reseller not found");
-        let wrong_family = format!("{}/{verb}", at("customers", tree.reseller));
+        let wrong_family = format!("{}/{verb}", path_of("customers", tree.reseller));
         patch(&t, &d, &wrong_family).await.expect_message(404, "customer not found");
         let malformed = format!("/api/customers/none/{verb}");
         patch(&t, &d, &malformed).await.expect_message(404, "customer not found");
-        let path = format!("{}/{verb}", at("resellers", tree.reseller));
+        let path = format!("{}/{verb}", path_of("resellers", tree.reseller));
         patch(&t, &r, &path).await.expect_message(403, "insufficient permissions");
         patch(&t, &reader, &path).await.expect_message(403, "insufficient permissions");
     }
     // Rule 9: the same holds for an organization that the caller cannot see any more.
-    let path = at("resellers", tree.reseller);
+    let path = path_of("resellers", tree.reseller);
     delete(&t, &d, &path).await.expect(200);
     delete(&t, &d, &path).await.expect_message(404, "reseller not found");
-    let customer = at("customers", tree.customer);
+    let customer = path_of("customers", tree.customer);
     get(&t, &d, &customer).await.expect(404);
     get(&t, &t.owner().await, &customer).await.expect(404);
     patch(&t, &d, &format!("{customer}/restore"))
@@ -110,8 +110,8 @@ api_test!(whoever_manages_below_may_move_what_is_below, |t| async move {
     // The owner organization is in no family.
     let owner = t.owner().await;
     for family in ["distributors", "resellers", "customers"] {
-        patch(&t, &owner, &format!("{}/suspend", at(family, tree.owner))).await.expect(404);
-        delete(&t, &owner, &at(family, tree.owner)).await.expect(404);
+        patch(&t, &owner, &format!("{}/suspend", path_of(family, tree.owner))).await.expect(404);
+        delete(&t, &owner, &path_of(family, tree.owner)).await.expect(404);
     }
 });
 
@@ -131,11 +131,11 @@ api_test!(a_taken_vat_number_stops_a_restoration, |t| async move {
     patch(&t, &owner, &format!("{path}/restore")).await.expect(200);
     // An organization that is hidden only through its parent keeps its number, so that the parent can always come back.
     let tree = t.tree().await;
-    let taken = get(&t, &owner, &at("resellers", tree.reseller)).await.expect(200).data();
-    delete(&t, &owner, &at("distributors", tree.distributor)).await.expect(200);
+    let taken = get(&t, &owner, &path_of("resellers", tree.reseller)).await.expect(200).data();
+    delete(&t, &owner, &path_of("distributors", tree.distributor)).await.expect(200);
     let again = body(taken["custom_data"]["vat"].as_str().unwrap());
     post(&t, &owner, "/api/resellers", again).await.expect_fields(&[("custom_data.vat", "already exists")]);
-    patch(&t, &owner, &format!("{}/restore", at("distributors", tree.distributor))).await.expect(200);
+    patch(&t, &owner, &format!("{}/restore", path_of("distributors", tree.distributor))).await.expect(200);
 });
 
 // Proves spec: guarantees#organizations 20, authorization#guarantees 16.
@@ -149,18 +149,18 @@ api_test!(every_credential_below_dies_with_the_answer, |t| async move {
         replicas.push(&second);
     }
     for (path, end, back) in [
-        (at("distributors", tree.distributor), "suspend", "reactivate"),
-        (at("resellers", tree.reseller), "delete", "restore"),
+        (path_of("distributors", tree.distributor), "suspend", "reactivate"),
+        (path_of("resellers", tree.reseller), "delete", "restore"),
     ] {
         let user = t.user(tree.customer, &["admin"]).await;
         let other = t.user(tree.other_customer, &["admin"]).await;
         let system = t.system(tree.customer).await;
-        let heard = async |t: &Test| {
+        let heartbeat = async |t: &Test| {
             t.post("/api/systems/heartbeat").basic(&system.key, &system.secret).send().await.status.as_u16()
         };
         let me = async |t: &Test, who: &Persona| get(t, who, "/api/me").await.status.as_u16();
         for t in &replicas {
-            assert_eq!((heard(t).await, me(t, &user).await), (200, 200));
+            assert_eq!((heartbeat(t).await, me(t, &user).await), (200, 200));
         }
         let call = if end == "delete" { t.delete(&path) } else { t.patch(&format!("{path}/{end}")) };
         let data = call.bearer(&owner.token).send().await.expect(200).data();
@@ -168,7 +168,7 @@ api_test!(every_credential_below_dies_with_the_answer, |t| async move {
         assert!(data[format!("{mark}_users_count")].as_u64() >= Some(1), "{data}");
         assert!(data[format!("{mark}_systems_count")].as_u64() >= Some(1), "{data}");
         for t in &replicas {
-            assert!(matches!(heard(t).await, 401 | 403));
+            assert!(matches!(heartbeat(t).await, 401 | 403));
             assert_eq!((me(t, &user).await, me(t, &other).await), (401, 200));
             let refresh = t.post("/api/auth/refresh").json(json!({"refresh_token": user.refresh_token}));
             refresh.send().await.expect(401);
@@ -176,8 +176,8 @@ api_test!(every_credential_below_dies_with_the_answer, |t| async move {
         assert!(bailiwick_identity::auth::issue_token(&t.app.identity, user.id).await.is_err());
         patch(&t, &owner, &format!("{path}/{back}")).await.expect(200);
         for t in &replicas {
-            // Systems are heard again; sessions from before stay dead.
-            assert_eq!((heard(t).await, me(t, &user).await), (200, 401));
+            // Heartbeats are accepted again; earlier sessions stay revoked.
+            assert_eq!((heartbeat(t).await, me(t, &user).await), (200, 401));
         }
         assert_eq!(me(&second, &t.session(user.id).await).await, 200);
     }
@@ -188,7 +188,7 @@ api_test!(what_is_created_while_a_distributor_goes_is_down_with_it, |t| async mo
     let owner = t.owner().await;
     for end in ["suspend", "delete"] {
         let tree = t.tree().await;
-        let path = at("distributors", tree.distributor);
+        let path = path_of("distributors", tree.distributor);
         let create = async |n: usize| {
             let body = json!({"name": "N", "custom_data": {"vat": format!("{end}{n}")},
                 "created_by_organization_id": tree.reseller});
@@ -217,7 +217,7 @@ api_test!(no_session_begun_beside_a_move_outlives_it, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let user = t.user(tree.customer, &["admin"]).await.id;
-    let path = at("distributors", tree.distributor);
+    let path = path_of("distributors", tree.distributor);
     for (end, back) in [("suspend", "reactivate"), ("delete", "restore")].repeat(3) {
         let mark = async || {
             let call = if end == "delete" { t.delete(&path) } else { t.patch(&format!("{path}/{end}")) };
@@ -235,7 +235,7 @@ api_test!(no_session_begun_beside_a_move_outlives_it, |t| async move {
 api_test!(moves_are_audited, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
-    let path = at("resellers", tree.reseller);
+    let path = path_of("resellers", tree.reseller);
     patch(&t, &d, &format!("{path}/suspend")).await.expect(200);
     patch(&t, &d, &format!("{path}/suspend")).await.expect_message(400, "reseller is already suspended");
     patch(&t, &d, &format!("{path}/reactivate")).await.expect(200);

@@ -59,7 +59,7 @@ api_test!(filters_search_and_order, |t| async move {
     }
     let list =
         async |query: &str| names(get(&t, &owner, &format!("/api/customers?{query}")).await, "customers");
-    // Newest first whatever the direction says, unless a known column is named.
+    // Newest first whatever the direction, unless a known column is named.
     let newest = ["alba", "Éta", "zeta 100%_x", "Beta Customer", "Alfa Customer"];
     for query in ["", "sort_by=", "sort_by=nothing&sort_direction=asc", "sort_direction=asc"] {
         assert_eq!(list(query).await[..3], newest[..3], "{query}");
@@ -85,13 +85,13 @@ api_test!(filters_search_and_order, |t| async move {
     assert_eq!(list(&format!("search={}", "z".repeat(60_000))).await, [""; 0]);
     assert_eq!(list(&format!("created_by={}", d.id)).await.len(), 3);
     assert_eq!(list(&format!("created_by={}&created_by=x&search=a", d.org)).await.len(), 3);
-    let at = |id| format!("organization_id={id}");
-    assert_eq!(list(&at(tree.distributor)).await.len(), 3);
-    assert_eq!(list(&at(tree.reseller)).await, ["Alfa Customer"]);
-    assert_eq!(list(&format!("{}&include_hierarchy=true", at(tree.distributor))).await.len(), 4);
-    assert_eq!(list(&format!("{}&include_hierarchy=true", at(tree.owner))).await.len(), 5);
-    assert_eq!(list(&format!("{}&include_hierarchy=true", at(tree.customer))).await, [""; 0]);
-    let foreign = get(&t, &d, &format!("/api/customers?{}&include_hierarchy=true", at(tree.owner))).await;
+    let filter = |id| format!("organization_id={id}");
+    assert_eq!(list(&filter(tree.distributor)).await.len(), 3);
+    assert_eq!(list(&filter(tree.reseller)).await, ["Alfa Customer"]);
+    assert_eq!(list(&format!("{}&include_hierarchy=true", filter(tree.distributor))).await.len(), 4);
+    assert_eq!(list(&format!("{}&include_hierarchy=true", filter(tree.owner))).await.len(), 5);
+    assert_eq!(list(&format!("{}&include_hierarchy=true", filter(tree.customer))).await, [""; 0]);
+    let foreign = get(&t, &d, &format!("/api/customers?{}&include_hierarchy=true", filter(tree.owner))).await;
     assert_eq!(names(foreign, "customers"), [""; 0]);
 });
 
@@ -110,17 +110,17 @@ api_test!(pages_are_clamped_stable_and_true, |t| async move {
         json!({"page": 1, "page_size": 3, "total_count": 7, "total_pages": 3, "has_next": true, "has_prev": false,
             "next_page": 2, "sort_by": "name", "sort_direction": "asc"})
     );
-    let mut seen = Vec::new();
+    let mut collected = Vec::new();
     for n in 1..=3 {
         let data = page(&format!("page={n}&page_size=3&sort_by=name&sort_direction=desc")).await;
-        seen.extend(
+        collected.extend(
             data["customers"].as_array().unwrap().iter().map(|r| r["id"].as_str().unwrap().to_owned()),
         );
     }
-    assert!(seen[..5].windows(2).all(|w| w[0] > w[1]), "ties go by id in the same direction");
-    seen.sort();
-    seen.dedup();
-    assert_eq!(seen.len(), 7);
+    assert!(collected[..5].windows(2).all(|w| w[0] > w[1]), "ties go by id in the same direction");
+    collected.sort();
+    collected.dedup();
+    assert_eq!(collected.len(), 7);
     for beyond in ["page=9&page_size=3", "page=18446744073709551615&page_size=100"] {
         let data = page(beyond).await;
         assert_eq!(
@@ -151,17 +151,17 @@ api_test!(states_are_inherited, |t| async move {
     let tree: Tree = t.tree().await;
     let owner = t.owner().await;
     t.suspend_organization(tree.distributor).await;
-    let at = json!(t.app.platform.now());
-    let by = json!(tree.distributor);
+    let now = json!(t.app.platform.now());
+    let cause = json!(tree.distributor);
     let own = marks(&t, &owner, &format!("/api/distributors/{}", tree.distributor)).await;
-    assert_eq!(own, [at.clone(), Value::Null, Value::Null, Value::Null]);
+    assert_eq!(own, [now.clone(), Value::Null, Value::Null, Value::Null]);
     let below = marks(&t, &owner, &format!("/api/customers/{}", tree.customer)).await;
-    assert_eq!(below, [at.clone(), by.clone(), Value::Null, Value::Null]);
+    assert_eq!(below, [now.clone(), cause.clone(), Value::Null, Value::Null]);
     // An organization that is created below a suspended one is suspended through it.
     let body =
         json!({"name": "Late", "custom_data": {"vat": "1"}, "created_by_organization_id": tree.reseller});
     let late = post(&t, &owner, "/api/customers", body).await.expect(201).data();
-    assert_eq!((&late["suspended_at"], &late["suspended_by_org_id"]), (&at, &by));
+    assert_eq!((&late["suspended_at"], &late["suspended_by_org_id"]), (&now, &cause));
     let list = async |query: &str| {
         names(get(&t, &owner, &format!("/api/customers?sort_by=suspended_at&{query}")).await, "customers")
     };
@@ -184,21 +184,21 @@ api_test!(states_are_inherited, |t| async move {
 
 /// Every customer of a list in its order, page by page: whether it has no suspension, when it has, its id.
 async fn walk(t: &Test, who: &Persona, query: &str, size: usize) -> Vec<(bool, String, String)> {
-    let mut seen = Vec::new();
+    let mut collected = Vec::new();
     for page in 1.. {
         let path = format!("/api/customers?page_size={size}&page={page}&{query}");
         let data = get(t, who, &path).await.expect(200).data();
-        let found = data["customers"].as_array().unwrap();
-        assert!(found.len() <= size, "{path}");
-        if found.is_empty() {
+        let rows = data["customers"].as_array().unwrap();
+        assert!(rows.len() <= size, "{path}");
+        if rows.is_empty() {
             break;
         }
-        seen.extend(found.iter().map(|c| {
-            let at = c["suspended_at"].as_str().unwrap_or_default().to_owned();
-            (at.is_empty(), at, c["id"].as_str().unwrap().to_owned())
+        collected.extend(rows.iter().map(|c| {
+            let suspended_at = c["suspended_at"].as_str().unwrap_or_default().to_owned();
+            (suspended_at.is_empty(), suspended_at, c["id"].as_str().unwrap().to_owned())
         }));
     }
-    seen
+    collected
 }
 
 // Proves spec: guarantees#organizations 27.
@@ -255,11 +255,11 @@ api_test!(a_long_description_is_kept_sorted_and_found, |t| async move {
             "created_by_organization_id": tree.distributor});
         t.post("/api/customers").bearer(&owner.token).json(body).send().await.expect(201);
     }
-    let found = t.get("/api/customers?sort_by=description&search=NEEDLE").bearer(&owner.token).send().await;
-    assert_eq!(found.expect(200).data()["customers"][0]["name"], "long");
-    let found =
+    let reply = t.get("/api/customers?sort_by=description&search=NEEDLE").bearer(&owner.token).send().await;
+    assert_eq!(reply.expect(200).data()["customers"][0]["name"], "long");
+    let reply =
         t.get("/api/organizations?search=needle").bearer(&owner.token).send().await.expect(200).data();
-    assert_eq!(found["pagination"]["total_count"], 1);
+    assert_eq!(reply["pagination"]["total_count"], 1);
     let sorted = t.get("/api/customers?sort_by=description&search=s").bearer(&owner.token).send().await;
     let sorted = sorted.expect(200).data();
     let names: Vec<_> = sorted["customers"].as_array().unwrap().iter().map(|c| c["name"].clone()).collect();
@@ -299,8 +299,8 @@ api_test!(a_creator_of_another_branch_is_not_shown, |t| async move {
             "/api/search?q=Alfa",
         ] {
             let reply = get(&t, &who, path).await.expect(200);
-            let found: Vec<_> = traces.iter().filter(|trace| reply.text().contains(*trace)).collect();
-            assert!(found.is_empty(), "{path} shows {found:?}: {}", reply.text());
+            let shown: Vec<_> = traces.iter().filter(|trace| reply.text().contains(*trace)).collect();
+            assert!(shown.is_empty(), "{path} shows {shown:?}: {}", reply.text());
         }
         let listed = get(&t, &who, &format!("/api/customers?created_by={}", creator.org)).await;
         assert_eq!(names(listed, "customers"), Vec::<String>::new());
@@ -312,12 +312,12 @@ api_test!(a_creator_of_another_branch_is_not_shown, |t| async move {
     // A promoted reseller has left the branch of those who promoted it.
     let d = t.user(tree.distributor, &["super"]).await;
     let promote = t.patch(&format!("/api/resellers/{}/promote", tree.reseller)).bearer(&d.token).send();
-    let by = promote.await.expect(200).data()["distributor"]["promoted_from"]["by"].clone();
-    assert_eq!(by["user_id"], json!(d.id));
+    let promoter = promote.await.expect(200).data()["distributor"]["promoted_from"]["by"].clone();
+    assert_eq!(promoter["user_id"], json!(d.id));
     let own = format!("/api/distributors/{}", tree.reseller);
     let r = t.user(tree.reseller, &["admin"]).await;
     let read = get(&t, &r, &own).await.expect(200);
     assert_eq!(read.data()["promoted_from"]["level"], "reseller");
     assert!(!read.text().contains(&d.id.to_string()), "{}", read.text());
-    assert_eq!(get(&t, &owner, &own).await.expect(200).data()["promoted_from"]["by"], by);
+    assert_eq!(get(&t, &owner, &own).await.expect(200).data()["promoted_from"]["by"], promoter);
 });

@@ -266,7 +266,7 @@ async fn step(t: &Test, owner: &Persona, model: &mut Model, i: usize, verb: &str
     }
 }
 
-/// Users and systems are where their organization is, and every manager sees what the model says.
+/// Users and systems are where their organization is, and every manager sees the objects of the model.
 async fn check_views(t: &Test, model: &Model) {
     for table in ["users", "systems"] {
         let lost = Q::new(&format!(

@@ -30,10 +30,11 @@ api_test!(a_reseller_becomes_a_distributor_with_all_it_has, |t| async move {
     let data = reply.expect_message(200, "reseller promoted to distributor successfully").data();
     let now = t.app.platform.now();
     let me = get(&t, &d, "/api/me").await.expect(200).data();
-    let by = json!({"user_id": d.id, "username": me["username"], "name": me["name"], "email": me["email"],
+    let promoter = json!({"user_id": d.id, "username": me["username"], "name": me["name"],
+        "email": me["email"],
         "organization_id": tree.distributor, "organization_name": "Alfa Distributor"});
-    let from =
-        json!({"level": "reseller", "at": now, "detached_from_organization_id": tree.distributor, "by": by});
+    let from = json!({"level": "reseller", "at": now, "detached_from_organization_id": tree.distributor,
+            "by": promoter});
     let mut expected = before.clone();
     expected["promoted_from"] = from;
     expected["updated_at"] = json!(now);
@@ -71,7 +72,7 @@ api_test!(a_reseller_becomes_a_distributor_with_all_it_has, |t| async move {
 });
 
 // Proves spec: guarantees#organizations 20.
-api_test!(whoever_was_above_a_promoted_reseller_loses_it_at_once, |t| async move {
+api_test!(former_parents_lose_a_promoted_reseller_at_once, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let owner = t.owner().await;
@@ -128,7 +129,7 @@ api_test!(what_a_promotion_refuses, |t| async move {
     let denied = "access denied to promote reseller";
     for (org, role) in [(tree.distributor, "admin"), (tree.reseller, "admin"), (tree.customer, "admin")] {
         let who = t.user(org, &[role]).await;
-        // Before anything is looked at.
+        // Before anything is checked.
         promote(&t, &who, tree.reseller).await.expect_message(403, denied);
         promote(&t, &who, "none").await.expect_message(403, denied);
     }

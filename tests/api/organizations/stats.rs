@@ -163,7 +163,7 @@ api_test!(children_of_one_organization_and_no_others, |t| async move {
     for nothing in ["", "x", "00000000-0000-7000-8000-000000000000"] {
         assert_eq!(below(&owner, nothing).await, names(&[]));
     }
-    // No permission is asked for; the own organization is there.
+    // No permission is required; the own organization is there.
     assert_eq!(directory(&t, &d, "").await, names(&["Alfa Customer", "Alfa Distributor", "Alfa Reseller"]));
     assert_eq!(directory(&t, &r, "").await, names(&["Alfa Customer", "Alfa Reseller"]));
     assert_eq!(directory(&t, &c, "").await, names(&["Alfa Customer"]));
@@ -274,19 +274,18 @@ api_test!(the_filters_of_a_family_offer_its_creators, |t| async move {
     let made = post(&t, &r, "/api/customers", json!({"name": "Mine", "custom_data": {"vat": "3"}})).await;
     let made = made.expect(201).data()["id"].as_str().unwrap().to_owned();
     // The creator belongs to their own organization, whatever organization a creation is attributed to.
-    let found = filters(&r, "customer").await;
-    let mine: Vec<&Value> = found.iter().filter(|c| c["user_id"] == json!(d.id)).collect();
-    assert_eq!(mine.len(), 1, "{found:?}");
+    let creators = filters(&r, "customer").await;
+    let mine: Vec<&Value> = creators.iter().filter(|c| c["user_id"] == json!(d.id)).collect();
+    assert_eq!(mine.len(), 1, "{creators:?}");
     assert_eq!(
         (&mine[0]["organization_id"], &mine[0]["organization_name"]),
         (&json!(tree.distributor), &json!("Alfa Distributor"))
     );
     assert_eq!(mine[0].as_object().unwrap().len(), 5);
-    let names: Vec<String> = found.iter().map(|c| c["name"].as_str().unwrap().to_lowercase()).collect();
+    let names: Vec<String> = creators.iter().map(|c| c["name"].as_str().unwrap().to_lowercase()).collect();
     assert!(names.is_sorted(), "{names:?}");
-    let has =
-        |found: &[Value], id: &bailiwick_domain::UserId| found.iter().any(|c| c["user_id"] == json!(id));
-    assert!(has(&found, &r.id) && has(&filters(&owner, "customer").await, &r.id));
+    let has = |list: &[Value], id: &bailiwick_domain::UserId| list.iter().any(|c| c["user_id"] == json!(id));
+    assert!(has(&creators, &r.id) && has(&filters(&owner, "customer").await, &r.id));
     // Deleted rows offer nothing; nor do other families and branches.
     change(&t, &d, "delete", &format!("/api/customers/{made}")).await;
     assert!(!has(&filters(&r, "customer").await, &r.id));
@@ -295,8 +294,8 @@ api_test!(the_filters_of_a_family_offer_its_creators, |t| async move {
     assert!(!has(&filters(&other, "customer").await, &d.id));
     // A destroyed user is still named, without an organization.
     t.delete(&format!("/api/users/{}/destroy", d.id)).bearer(&owner.token).send().await.expect(200);
-    let found = filters(&r, "customer").await;
-    let gone = found.iter().find(|c| c["user_id"] == json!(d.id)).unwrap();
+    let creators = filters(&r, "customer").await;
+    let gone = creators.iter().find(|c| c["user_id"] == json!(d.id)).unwrap();
     assert_eq!((&gone["organization_id"], &gone["organization_name"]), (&json!(""), &json!("")));
     get(&t, &r, "/api/filters/resellers").await.expect_message(403, "insufficient permissions");
     get(&t, &r, "/api/filters/distributors").await.expect_message(403, "insufficient permissions");

@@ -75,13 +75,13 @@ api_test!(
     a_confidential_client_proves_itself_and_cannot_be_downgraded,
     |settings| settings.provider.clients.push(console()),
     |t| async move {
-        let asked = [("client_id", "console"), ("redirect_uri", CONSOLE_CALLBACK)];
-        let without = [asked[0], asked[1], ("code_challenge", ""), ("code_challenge_method", "")];
+        let parameters = [("client_id", "console"), ("redirect_uri", CONSOLE_CALLBACK)];
+        let without = [parameters[0], parameters[1], ("code_challenge", ""), ("code_challenge_method", "")];
         let browser = Browser::new(&t);
         let address = browser.sign_in(OWNER, PASSWORD, &without).await;
         assert!(address.starts_with(&format!("{CONSOLE_CALLBACK}&code=")), "{address}");
         let code = query(&address)["code"].clone();
-        let base = [asked[0], asked[1], ("code_verifier", "")];
+        let base = [parameters[0], parameters[1], ("code_verifier", "")];
         let wrong = |secret| [base[0], base[1], base[2], ("client_secret", secret)];
         refused(redeem(&t, &code, &base).await, 401, "invalid_client");
         refused(redeem(&t, &code, &wrong("guess")).await, 401, "invalid_client");
@@ -89,7 +89,7 @@ api_test!(
         refused(redeem(&t, &code, &injected).await, 400, "invalid_grant");
         redeem(&t, &code, &wrong(CONSOLE_SECRET)).await.expect(200);
 
-        let sent = browser.get(&authorization(&asked)).await.expect(303);
+        let sent = browser.get(&authorization(&parameters)).await.expect(303);
         let code = query(sent.header("location").unwrap())["code"].clone();
         let form =
             [("grant_type", "authorization_code"), ("code", &code), ("redirect_uri", CONSOLE_CALLBACK)];
@@ -174,22 +174,26 @@ api_test!(a_form_of_another_site_signs_nobody_in, |t| async move {
 api_test!(one_token_is_not_another, |t| async move {
     let code = Browser::new(&t).code(&[]).await;
     let tokens = redeem(&t, &code, &[]).await.expect(200).json();
-    let of = |name: &str| tokens[name].as_str().unwrap().to_owned();
-    let session = exchange(&t, &of("access_token")).await.expect(200).data();
+    let token_named = |name: &str| tokens[name].as_str().unwrap().to_owned();
+    let session = exchange(&t, &token_named("access_token")).await.expect(200).data();
     let service = |name: &str| session[name].as_str().unwrap().to_owned();
-    for token in
-        [of("refresh_token"), of("id_token"), code.clone(), service("token"), service("refresh_token")]
-    {
+    for token in [
+        token_named("refresh_token"),
+        token_named("id_token"),
+        code.clone(),
+        service("token"),
+        service("refresh_token"),
+    ] {
         refused(userinfo(&t, &token).await, 401, "invalid_token");
         exchange(&t, &token).await.expect_message(401, "invalid access token");
     }
-    for token in [of("access_token"), of("id_token"), code, service("refresh_token")] {
+    for token in [token_named("access_token"), token_named("id_token"), code, service("refresh_token")] {
         refused(refresh(&t, &token).await, 400, "invalid_grant");
     }
-    for token in [of("access_token"), of("id_token"), of("refresh_token")] {
+    for token in [token_named("access_token"), token_named("id_token"), token_named("refresh_token")] {
         t.get("/api/me").bearer(&token).send().await.expect_message(401, "invalid token");
     }
-    let forged = format!("{}x", of("access_token"));
+    let forged = format!("{}x", token_named("access_token"));
     refused(userinfo(&t, &forged).await, 401, "invalid_token");
     t.get("/oidc/me").send().await.expect(401);
 });

@@ -30,9 +30,9 @@ pub async fn verified(t: &Test, id_token: &str, client: &str) -> Value {
 // Proves spec: clients#checklist 3.
 api_test!(discovery_names_what_clients_read, |t| async move {
     let reply = t.get("/oidc/.well-known/openid-configuration").send().await.expect(200);
-    let found = reply.json();
-    let at = |path: &str| json!(format!("{BASE}/oidc{path}"));
-    assert_eq!(found["issuer"], at(""));
+    let discovery = reply.json();
+    let url = |path: &str| json!(format!("{BASE}/oidc{path}"));
+    assert_eq!(discovery["issuer"], url(""));
     for (name, path) in [
         ("authorization_endpoint", "/auth"),
         ("token_endpoint", "/token"),
@@ -42,7 +42,7 @@ api_test!(discovery_names_what_clients_read, |t| async move {
         ("introspection_endpoint", "/token/introspection"),
         ("end_session_endpoint", "/session/end"),
     ] {
-        assert_eq!(found[name], at(path), "{name}");
+        assert_eq!(discovery[name], url(path), "{name}");
     }
     for (name, value) in [
         ("response_types_supported", json!(["code"])),
@@ -51,10 +51,10 @@ api_test!(discovery_names_what_clients_read, |t| async move {
         ("id_token_signing_alg_values_supported", json!(["ES384"])),
         ("subject_types_supported", json!(["public"])),
     ] {
-        assert_eq!(found[name], value, "{name}");
+        assert_eq!(discovery[name], value, "{name}");
     }
     for name in ["scopes_supported", "token_endpoint_auth_methods_supported", "claims_supported"] {
-        assert!(found[name].is_array(), "{name}");
+        assert!(discovery[name].is_array(), "{name}");
     }
     assert!(reply.header("api-version").is_none(), "not under a base path");
 });

@@ -64,15 +64,15 @@ async fn exchanged_owner(t: &bailiwick_testkit::Test, browser: &Browser<'_>) -> 
 api_test!(signing_out_there_ends_what_the_login_opened, |t| async move {
     let browser = Browser::new(&t);
     let tokens = redeem(&t, &browser.code(&[]).await, &[]).await.expect(200).json();
-    let of = |name: &str| tokens[name].as_str().unwrap().to_owned();
-    let session = exchange(&t, &of("access_token")).await.expect(200).data();
+    let token_named = |name: &str| tokens[name].as_str().unwrap().to_owned();
+    let session = exchange(&t, &token_named("access_token")).await.expect(200).data();
     let token = form_token(&browser.get(LOGIN).await.expect(200));
     browser.post(LOGIN, &[("form_token", &token)]).await.expect(200);
     let bearer = session["token"].as_str().unwrap();
     let dead = t.get("/api/me").bearer(bearer).send().await.expect_message(401, "token has been revoked");
     assert_eq!(dead.data()["reason"], "user logout");
-    refused(userinfo(&t, &of("access_token")).await, 401, "invalid_token");
-    refused(refresh(&t, &of("refresh_token")).await, 400, "invalid_grant");
+    refused(userinfo(&t, &token_named("access_token")).await, 401, "invalid_token");
+    refused(refresh(&t, &token_named("refresh_token")).await, 400, "invalid_grant");
 });
 
 api_test!(another_site_signs_nobody_out, |t| async move {

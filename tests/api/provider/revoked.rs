@@ -27,8 +27,8 @@ async fn sign_in(t: &Test, org: OrgId) -> SignedIn<'_> {
     let browser = Browser::new(t);
     let code = query(&browser.sign_in(&email_of(t, who.id).await, GIVEN, &[]).await)["code"].clone();
     let tokens = redeem(t, &code, &[]).await.expect(200).json();
-    let of = |name: &str| tokens[name].as_str().unwrap().to_owned();
-    let (provider_access, provider_refresh) = (of("access_token"), of("refresh_token"));
+    let token_named = |name: &str| tokens[name].as_str().unwrap().to_owned();
+    let (provider_access, provider_refresh) = (token_named("access_token"), token_named("refresh_token"));
     let data = exchange(t, &provider_access).await.expect(200).data();
     let text = |name: &str| data[name].as_str().unwrap().to_owned();
     let session = (text("token"), text("refresh_token"));
@@ -58,22 +58,28 @@ fn renewal(process: &Test, token: &str) -> Call {
 }
 
 /// Every way in, at one process.
-async fn check(process: &Test, of: &SignedIn<'_>, over: Over, what: &str) {
+async fn check(process: &Test, signed_in: &SignedIn<'_>, over: Over, what: &str) {
     let status = |is_over: bool| if is_over { 401 } else { 200 };
-    let sessions = [(&of.session.0, over.session), (&of.elsewhere.token, over.elsewhere)];
+    let sessions = [(&signed_in.session.0, over.session), (&signed_in.elsewhere.token, over.elsewhere)];
     for (token, is_over) in sessions {
         assert_eq!(me(process, token).await.status, status(is_over), "{what}: access token");
         let profile = process.get("/api/user/profile").bearer(token).send().await;
         assert_eq!(profile.status, status(is_over), "{what}: profile");
     }
-    assert_eq!(userinfo(process, &of.provider_access).await.status, status(over.login), "{what}: userinfo");
+    assert_eq!(
+        userinfo(process, &signed_in.provider_access).await.status,
+        status(over.login),
+        "{what}: userinfo"
+    );
     if over.login {
-        assert_eq!(exchange(process, &of.provider_access).await.status, 401, "{what}: exchange");
-        refused(refresh(process, &of.provider_refresh).await, 400, "invalid_grant");
-        let same = Browser { t: process, cookies: of.browser.cookies.clone() };
+        assert_eq!(exchange(process, &signed_in.provider_access).await.status, 401, "{what}: exchange");
+        refused(refresh(process, &signed_in.provider_refresh).await, 400, "invalid_grant");
+        let same = Browser { t: process, cookies: signed_in.browser.cookies.clone() };
         sent_back(same.get(&authorization(&[("prompt", "none")])).await, "login_required");
     }
-    for (token, is_over) in [(&of.session.1, over.session), (&of.elsewhere.refresh_token, over.elsewhere)] {
+    for (token, is_over) in
+        [(&signed_in.session.1, over.session), (&signed_in.elsewhere.refresh_token, over.elsewhere)]
+    {
         if is_over {
             assert_eq!(renewal(process, token).send().await.status, 401, "{what}: refresh token");
         }
@@ -86,9 +92,9 @@ api_test!(what_ends_a_session_ends_it_in_every_process, |t| async move {
     let other = if t.engine == Engine::Postgres { Some(t.replica().await) } else { None };
     let processes: Vec<&Test> = std::iter::once(&t).chain(&other).collect();
     // The event happens at one process, the next request comes to the other one first.
-    let everywhere = async |of: &SignedIn<'_>, over: Over, what: &str| {
+    let everywhere = async |signed_in: &SignedIn<'_>, over: Over, what: &str| {
         for process in processes.iter().rev() {
-            check(process, of, over, what).await;
+            check(process, signed_in, over, what).await;
         }
     };
     let owner = t.owner().await;

@@ -69,7 +69,7 @@ api_test!(without_its_cookies_a_script_is_nobody, |t| async move {
     code(t.post("/api/interaction/submit").send().await, 400, "session.not_found");
 });
 
-api_test!(malformed_calls_are_told_so, |t| async move {
+api_test!(malformed_calls_get_a_clear_error, |t| async move {
     let script = Browser::new(&t);
     script.get(&authorization(&[])).await.expect(303);
     code(

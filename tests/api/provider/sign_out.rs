@@ -22,8 +22,8 @@ async fn person(t: &Test) -> (Persona, String) {
 async fn tokens_of(t: &Test, browser: &Browser<'_>, email: &str, password: &str) -> (String, String) {
     let code = query(&browser.sign_in(email, password, &[]).await)["code"].clone();
     let tokens = redeem(t, &code, &[]).await.expect(200).json();
-    let of = |name: &str| tokens[name].as_str().unwrap().to_owned();
-    (of("access_token"), of("refresh_token"))
+    let token_named = |name: &str| tokens[name].as_str().unwrap().to_owned();
+    (token_named("access_token"), token_named("refresh_token"))
 }
 
 // Proves spec: acceptance#scenarios 5, guarantees#identity 10.
@@ -128,7 +128,7 @@ api_test!(a_generated_password_is_replaced_before_anything_else, |t| async move 
     thief.cookies.borrow_mut().insert("bailiwick-browser".into(), before.clone());
     let next = browser.submit(&page, &token, &email, GIVEN).await.expect(303);
     assert_eq!(next.header("location"), Some(page.as_str()));
-    assert!(!browser.cookies.borrow().contains_key("bailiwick-login"), "nobody is signed in yet");
+    assert!(!browser.cookies.borrow().contains_key("bailiwick-login"), "no session yet");
     assert_ne!(browser.cookies.borrow()["bailiwick-browser"], before);
     thief.get(&page).await.expect(400);
 

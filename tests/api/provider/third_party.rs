@@ -1,4 +1,4 @@
-//! Signing in to applications of third parties: the users who may, the data that the applications learn, and the end of
+//! Signing in to applications of third parties: the users who may, the data that the applications get, and the end of
 //! access (spec: openid-provider#endpoints step 2, openid-provider#third-party-applications; guarantees#identity rules
 //! 7 and 42).
 
@@ -92,7 +92,7 @@ async fn person(t: &Test, roles: &[&str]) -> (Persona, String) {
     (who, email)
 }
 
-api_test!(somebody_is_asked_once_for_each_client_and_scopes, |settings| wiki(settings), |t| async move {
+api_test!(consent_is_requested_once_per_client_and_scopes, |settings| wiki(settings), |t| async move {
     let browser = Browser::new(&t);
     let question = browser.sign_in(OWNER, PASSWORD, &asking(&[])).await;
     is_question(&question);
@@ -112,7 +112,7 @@ api_test!(somebody_is_asked_once_for_each_client_and_scopes, |settings| wiki(set
     assert_eq!(tokens["scope"], "openid offline_access profile");
     userinfo(&t, tokens["access_token"].as_str().unwrap()).await.expect(200);
 
-    // Allowed before: no page, whatever part of it is asked for.
+    // Consent exists: no page for any subset of the scopes.
     for scope in ["openid profile offline_access", "openid"] {
         assert!(query(&next(ask(&browser, &[("scope", scope)]).await)).contains_key("code"), "{scope}");
         let silent = next(ask(&browser, &[("scope", scope), ("prompt", "none")]).await);

@@ -146,7 +146,7 @@ api_test!(
         assert_eq!(active["client_id"], "bailiwick");
         assert_eq!(active["username"], "owner");
         assert_eq!(active["exp"], t.app.platform.now().secs() + 3600);
-        // The refresh tokens of other clients are not its business, and a third party learns of its own tokens alone.
+        // The refresh tokens of other clients are not its business, and a third party introspects its own tokens only.
         let inactive = json!({"active": false});
         assert_eq!(ask(&text(&got, "refresh_token")).await, inactive);
         assert_eq!(ask_as("partner", &text(&got, "access_token")).await, inactive);

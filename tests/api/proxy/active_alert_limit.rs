@@ -6,7 +6,7 @@ use super::{
     *,
 };
 use crate::alerts::written;
-use bailiwick_alerting::re2;
+use bailiwick_alertmanager::re2;
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{
     api_test,
@@ -250,7 +250,7 @@ api_test!(expressions_of_a_tenant_of_a_remote_router_have_a_budget, |t| async mo
         body.replacen('{', &format!("{{\"id\":\"00000000-0000-4000-8000-{n:012}\","), 1)
     };
     // The requests since the last call: lists of the whole tenant, and silences.
-    let asked = || {
+    let requests_so_far = || {
         let requests = upstream.take();
         let is_list = |r: &&Recorded| r.method == "GET" && r.query.is_none() && r.path.ends_with("/silences");
         let whole = requests.iter().filter(is_list).count();
@@ -259,18 +259,18 @@ api_test!(expressions_of_a_tenant_of_a_remote_router_have_a_budget, |t| async mo
     let own = stored(7, "active", &system.system.key);
     let others: Vec<Value> = (1..=3).map(|n| stored(n, "active", "SYS-1")).collect();
     answer([others.clone(), vec![own.clone()]].concat());
-    asked();
+    requests_so_far();
     let beyond = "\"the regular expressions of all silences of this organization are too complex: end some silences, or use matchers with =\"\n";
     let refused = system.silence(&by_expression(&expression(8))).await.expect(400);
     assert_eq!(refused.text(), beyond);
     // What was read a moment ago is not read again.
     assert_eq!(system.silence(&by_expression(&expression(9))).await.expect(400).text(), beyond);
-    assert_eq!(asked(), (1, 0));
+    assert_eq!(requests_so_far(), (1, 0));
     // Literal ones are welcome, and changes that grow no larger.
     system.silence(&silence("1")).await.expect(200);
     system.silence(&changed(by_expression(&expression(7)), 7)).await.expect(200);
     system.silence(&changed(by_expression("[a-f]{9}"), 7)).await.expect(200);
-    assert_eq!(asked().1, 3);
+    assert_eq!(requests_so_far().1, 3);
     let larger = changed(by_expression(larger), 7);
     p.advance(Duration::from_secs(60));
     assert_eq!(system.silence(&larger).await.expect(400).text(), beyond);
@@ -278,10 +278,10 @@ api_test!(expressions_of_a_tenant_of_a_remote_router_have_a_budget, |t| async mo
     let over = (1..=3).map(|n| stored(n, "expired", "SYS-1"));
     answer(over.chain([own]).collect());
     p.advance(Duration::from_secs(60));
-    asked();
+    requests_so_far();
     system.silence(&larger).await.expect(200);
     system.silence(&by_expression("[a-f]{9}")).await.expect(200);
-    assert_eq!(asked(), (1, 2), "one list serves both");
+    assert_eq!(requests_so_far(), (1, 2), "one list serves both");
 });
 
 api_test!(expressions_at_a_remote_router_have_a_budget, |t| async move {

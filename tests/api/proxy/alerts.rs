@@ -193,30 +193,30 @@ async fn times(system: &Client<'_>, name: &str) -> (String, String) {
     (text(&list[0]["startsAt"]), text(&list[0]["endsAt"]))
 }
 
-fn at(clock: &str) -> String {
+fn today(clock: &str) -> String {
     format!("2026-03-04T{clock}.000Z")
 }
 
 api_test!(times_have_their_defaults_and_refreshes_merge, |s| generous(s), |t| async move {
     let system = Client::new(&t).await;
     system.push(r#"[{"labels":{"alertname":"Neither"}}]"#).await.expect(200);
-    assert_eq!(times(&system, "Neither").await, (at("10:00:00"), at("16:00:00")));
+    assert_eq!(times(&system, "Neither").await, (today("10:00:00"), today("16:00:00")));
     system.push(r#"[{"labels":{"alertname":"End"},"endsAt":"2026-03-04T11:00:00Z"}]"#).await.expect(200);
-    assert_eq!(times(&system, "End").await, (at("11:00:00"), at("11:00:00")));
+    assert_eq!(times(&system, "End").await, (today("11:00:00"), today("11:00:00")));
     // A refresh without start keeps the earlier one, and without end moves its own end.
     t.advance(Duration::from_secs(3 * 3600));
     system.push(r#"[{"labels":{"alertname":"Neither"}}]"#).await.expect(200);
-    assert_eq!(times(&system, "Neither").await, (at("10:00:00"), at("19:00:00")));
+    assert_eq!(times(&system, "Neither").await, (today("10:00:00"), today("19:00:00")));
     assert_eq!(system.alert_names("").await, ["Neither"]);
     // An end given by the sender wins over one made up, also when it is earlier.
     system.push(r#"[{"labels":{"alertname":"Neither"},"endsAt":"2026-03-04T14:00:00Z"}]"#).await.expect(200);
-    assert_eq!(times(&system, "Neither").await.1, at("14:00:00"));
+    assert_eq!(times(&system, "Neither").await.1, today("14:00:00"));
     // A given end is not shortened.
     system
         .push(r#"[{"labels":{"alertname":"Neither"},"startsAt":"2026-03-04T10:00:00Z","endsAt":"2026-03-04T13:30:00Z"}]"#)
         .await
         .expect(200);
-    assert_eq!(times(&system, "Neither").await.1, at("14:00:00"));
+    assert_eq!(times(&system, "Neither").await.1, today("14:00:00"));
     // Resolved: gone from the list with its end, back when it fires again.
     system.push(r#"[{"labels":{"alertname":"Neither"},"endsAt":"2026-03-04T13:00:00Z"}]"#).await.expect(200);
     t.advance(Duration::from_millis(1));

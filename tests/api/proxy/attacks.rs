@@ -54,8 +54,8 @@ api_test!(bodies_read_in_two_ways_are_not_read, |s| generous(s), |t| async move 
     ] {
         let reply = attacker.push(&body).await;
         assert_eq!(reply.status, 400, "{}: {}", &body[..body.len().min(80)], reply.text());
-        let told = reply.text();
-        assert!(told.contains("parsing alerts body") || told.contains("duplicate key"), "{told}");
+        let text = reply.text();
+        assert!(text.contains("parsing alerts body") || text.contains("duplicate key"), "{text}");
     }
     let not_utf8 = [b"\xff\xfe".as_slice(), b"[{\"labels\":{\"alertname\":\"A\"}}]"].concat();
     attacker.post("/api/v2/alerts", not_utf8).await.expect(400);
@@ -191,12 +191,12 @@ api_test!(no_body_gets_a_fault_of_the_service, |s| generous(s), |t| async move {
         let mut body = seed.clone().into_bytes();
         let [a, b, c, d, e, f] = random::<6>(&entropy).map(usize::from);
         for _ in 0..=(a % 3) {
-            let at = (b * 256 + c) % body.len();
+            let index = (b * 256 + c) % body.len();
             match d % 4 {
-                0 => body[at] = e as u8,
-                1 => body.truncate(at.max(1)),
-                2 => body.extend_from_within(at..),
-                _ => drop(body.splice(at..at, [b'"', e as u8, f as u8])),
+                0 => body[index] = e as u8,
+                1 => body.truncate(index.max(1)),
+                2 => body.extend_from_within(index..),
+                _ => drop(body.splice(index..index, [b'"', e as u8, f as u8])),
             }
         }
         let reply = attacker.post(path, body.clone()).await;

@@ -272,11 +272,11 @@ impl Plain {
     fn text(&mut self, text: &str) -> String {
         let words = text.split('"').map(|word| {
             if word.len() == 36 && uuid::Uuid::parse_str(word).is_ok() {
-                let at = self.ids.iter().position(|id| id == word).unwrap_or_else(|| {
+                let index = self.ids.iter().position(|id| id == word).unwrap_or_else(|| {
                     self.ids.push(word.to_owned());
                     self.ids.len() - 1
                 });
-                return format!("<id {at}>");
+                return format!("<id {index}>");
             }
             if word.len() >= 20 && word.starts_with("20") && word.ends_with('Z') {
                 self.time(word)
@@ -296,8 +296,8 @@ impl Plain {
 fn filled(text: &str, base: Ts, ids: &BTreeMap<&str, String>) -> String {
     let mut out = text.to_owned();
     for minutes in (-120..=120).step_by(5) {
-        let at = Ts(base.0 + minutes * 60_000_000).rfc3339(0);
-        out = out.replace(&format!("{{{minutes:+}m}}"), &at);
+        let time = Ts(base.0 + minutes * 60_000_000).rfc3339(0);
+        out = out.replace(&format!("{{{minutes:+}m}}"), &time);
     }
     for (name, id) in ids {
         out = out.replace(&format!("{{{name}}}"), id);
@@ -305,7 +305,7 @@ fn filled(text: &str, base: Ts, ids: &BTreeMap<&str, String>) -> String {
     out
 }
 
-/// The present, in a later millisecond than any answer before. A real router tells times in milliseconds, and the order
+/// The present, in a later millisecond than any answer before. A real router gives times in milliseconds, and the order
 /// of its silences is by these times, so two steps in one millisecond would have none.
 async fn later_millisecond() -> Ts {
     let millisecond = |time: Ts| time.0.div_euclid(1_000);
@@ -366,6 +366,9 @@ api_test!(embedded_and_a_real_alertmanager_answer_alike, |s| generous(s), |t| as
     }
     assert!(different.is_empty(), "{}\n{}", different.join("\n"), real.log());
     // The list means something: it sees alerts, silences and refusals.
-    let seen = |status: &str| here.iter().filter(|(_, a)| a.starts_with(status)).count();
-    assert!(seen("200") > 40 && seen("400") > 10 && seen("422") > 5 && seen("404") > 3, "{here:#?}");
+    let answered = |status: &str| here.iter().filter(|(_, a)| a.starts_with(status)).count();
+    assert!(
+        answered("200") > 40 && answered("400") > 10 && answered("422") > 5 && answered("404") > 3,
+        "{here:#?}"
+    );
 });

@@ -12,7 +12,7 @@ use bailiwick_testkit::{
 };
 use serde_json::Value;
 
-/// One alert that always fires, and one that does while a measured value says so.
+/// One alert that always fires, and one that depends on a measured value.
 const RULES: &str = "groups:\n  - name: all\n    rules:\n      - alert: Watchdog\n        expr: vector(1)\n        \
      labels: {severity: warning}\n        annotations: {summary: 'of {{ $value }} \"quoted\"', seen_by: '{{ .system_name }}'}\n      \
      - alert: Short\n        expr: wanted == 1\n        labels: {severity: critical, system_key: SYS-OTHER, organization_id: other}\n";
@@ -24,12 +24,12 @@ pub(super) async fn until<T>(
     what: &str,
     is_so: impl AsyncFn() -> Option<T>,
 ) -> T {
-    let asked = async || {
+    let attempt = async || {
         // A real program has no clock of ours.
         t.clock.set(wall_clock());
         is_so().await
     };
-    patience::found(|| format!("{what}\n{}", log()), asked).await
+    patience::found(|| format!("{what}\n{}", log()), attempt).await
 }
 
 // Proves spec: acceptance#scenarios 35.
@@ -72,20 +72,20 @@ api_test!(what_a_prometheus_sends_is_its_own, |s| generous(s), |t| async move {
     let (above, elsewhere) =
         (t.user(tree.distributor, &["admin"]).await, t.user(tree.other_distributor, &["admin"]).await);
     let owner = t.owner().await;
-    let seen = async |token: &str, path: &str| -> Vec<Value> {
+    let fetch = async |token: &str, path: &str| -> Vec<Value> {
         let reply = t.get(&format!("/api{path}")).bearer(token).send().await.expect(200);
         reply.data()["alerts"].as_array().unwrap().clone()
     };
     let watchdog = "/alerts?alertname=Watchdog";
     for who in [&owner, &above] {
-        let alerts = seen(&who.token, watchdog).await;
+        let alerts = fetch(&who.token, watchdog).await;
         assert_eq!(alerts.len(), 1);
         assert_eq!(alerts[0]["labels"]["system_key"], own.system.key);
         assert_eq!(alerts[0]["labels"]["organization_id"], tree.customer.to_string());
     }
-    assert!(seen(&elsewhere.token, watchdog).await.is_empty());
+    assert!(fetch(&elsewhere.token, watchdog).await.is_empty());
     assert!(
-        seen(&owner.token, &format!("{watchdog}&organization_id={}", tree.other_customer)).await.is_empty()
+        fetch(&owner.token, &format!("{watchdog}&organization_id={}", tree.other_customer)).await.is_empty()
     );
 
     // Prometheus reports the end of an alert that no longer holds, and goes on reporting the rest.
@@ -93,7 +93,7 @@ api_test!(what_a_prometheus_sends_is_its_own, |s| generous(s), |t| async move {
     let one = async || (own.alert_names("").await == ["Watchdog"]).then_some(());
     until(&t, || part.log(), "the end of one", one).await;
     let history = async || {
-        let rows = seen(&t.session(owner.id).await.token, "/alerts/history").await;
+        let rows = fetch(&t.session(owner.id).await.token, "/alerts/history").await;
         rows.into_iter().find(|row| row["alertname"] == "Short")
     };
     let row = until(&t, || part.log(), "its record", history).await;

@@ -40,18 +40,18 @@ async fn push(client: &RouterClient, tenant: &str, n: usize) -> Result<(), Route
 }
 
 /// Number of alerts of each request, by tenant; every alert is its tenant's.
-fn heard(upstream: &Recorder) -> BTreeMap<String, Vec<usize>> {
-    let mut found: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+fn batch_sizes(upstream: &Recorder) -> BTreeMap<String, Vec<usize>> {
+    let mut sizes_by_tenant: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for request in upstream.take() {
         assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", "/alertmanager/api/v2/alerts"));
         let [tenant] = request.values("x-scope-orgid")[..] else { panic!("{request:?}") };
         for name in names(&request) {
             assert!(name.starts_with(&format!("{tenant} ")), "{name} for {tenant}");
         }
-        found.entry(tenant.to_owned()).or_default().push(names(&request).len());
+        sizes_by_tenant.entry(tenant.to_owned()).or_default().push(names(&request).len());
     }
-    found.values_mut().for_each(|sizes| sizes.sort_unstable());
-    found
+    sizes_by_tenant.values_mut().for_each(|sizes| sizes.sort_unstable());
+    sizes_by_tenant
 }
 
 fn names(request: &Recorded) -> Vec<String> {
@@ -74,7 +74,7 @@ async fn what_is_there_at_the_same_moment_travels_together_and_tenants_apart() {
     let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
     for (most, sizes) in [(64, &[6][..]), (4, &[1, 1, 4]), (1, &[1; 6])] {
         assert!(twelve(&client(&upstream, most)).await.iter().all(Result::is_ok));
-        assert_eq!(heard(&upstream), map([("org-a", sizes), ("org-b", sizes)]), "{most}");
+        assert_eq!(batch_sizes(&upstream), map([("org-a", sizes), ("org-b", sizes)]), "{most}");
     }
     // A lone push is a request of its own, under its own id.
     let client = client(&upstream, 64);
@@ -101,7 +101,7 @@ async fn a_refusal_is_of_the_one_whose_fault_it_is() {
             _ => assert_eq!(*result, Ok(()), "{n}"),
         }
     }
-    assert_eq!(heard(&upstream), map([("org-a", &[1, 1, 1, 1, 1, 1, 6]), ("org-b", &[6])]));
+    assert_eq!(batch_sizes(&upstream), map([("org-a", &[1, 1, 1, 1, 1, 1, 6]), ("org-b", &[6])]));
 }
 
 #[tokio::test]
@@ -122,12 +122,12 @@ async fn a_fault_is_everybodys_and_asks_the_router_no_more_often() {
             "{answer:?}: {results:?}"
         );
         let each = vec![6; requests];
-        assert_eq!(heard(&upstream), map([("org-a", &each), ("org-b", &each)]), "{answer:?}");
+        assert_eq!(batch_sizes(&upstream), map([("org-a", &each), ("org-b", &each)]), "{answer:?}");
     }
 }
 
 #[tokio::test]
-async fn who_leaves_takes_nobody_with_him() {
+async fn a_cancelled_push_does_not_cancel_others() {
     let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
     let client = client(&upstream, 64);
     // The first leaves before anything is sent: the other goes by itself.
@@ -163,7 +163,7 @@ async fn what_is_large_goes_by_itself() {
         }
     };
     assert!(join_all((0..3).map(large)).await.iter().all(Result::is_ok));
-    assert_eq!(heard(&upstream), map([("org-a", &[1, 1, 1])]));
+    assert_eq!(batch_sizes(&upstream), map([("org-a", &[1, 1, 1])]));
 }
 
 api_test!(pushes_of_two_organizations_never_share_a_request, |t| async move {
@@ -212,9 +212,9 @@ fn alerts_of(request: &Recorded, systems: &[(String, Client<'_>)]) -> usize {
 #[tokio::test]
 async fn a_fault_names_the_router() {
     let upstream = Recorder::start(|_| Answer::dropped()).await.unwrap();
-    let Err(RouterError::Unavailable(told)) = push(&client(&upstream, 1), ORGS[0], 0).await else {
+    let Err(RouterError::Unavailable(message)) = push(&client(&upstream, 1), ORGS[0], 0).await else {
         panic!("it has answered")
     };
-    let place = upstream.url().replace("http://", "");
-    assert!(told.starts_with(&format!("{place}: ")), "{told}");
+    let address = upstream.url().replace("http://", "");
+    assert!(message.starts_with(&format!("{address}: ")), "{message}");
 }

@@ -145,7 +145,7 @@ fn refuses(request: &Recorded, is_bad: impl Fn(&str) -> bool) -> Answer {
 }
 
 fn dropped(p: &Test) -> u64 {
-    p.app.alerts.alerting().dropped()[0].1
+    p.app.alerts.state.dropped()[0].1
 }
 
 api_test!(only_the_alerts_that_the_router_refuses_are_dropped, |t| async move {
@@ -154,8 +154,8 @@ api_test!(only_the_alerts_that_the_router_refuses_are_dropped, |t| async move {
     let system = Client::new(&p).await;
     system.push(&batch(0..20, "")).await.expect(200);
     let is_bad = |name: &str| ["A007", "A013"].contains(&name);
-    let (taken, seen) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicU64::new(0)));
-    let (into, count) = (taken.clone(), seen.clone());
+    let (taken, request_count) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicU64::new(0)));
+    let (into, count) = (taken.clone(), request_count.clone());
     upstream.answer_by(move |request| {
         let answer = refuses(request, is_bad);
         count.fetch_add(1, Ordering::SeqCst);
@@ -174,7 +174,7 @@ api_test!(only_the_alerts_that_the_router_refuses_are_dropped, |t| async move {
     let good: Vec<String> = (0..20).map(|n| format!("A{n:03}")).filter(|name| !is_bad(name)).collect();
     assert_eq!(taken, good);
     assert_eq!(dropped(&p), 2);
-    assert!(seen.load(Ordering::SeqCst) < 20, "in halves, not one by one");
+    assert!(request_count.load(Ordering::SeqCst) < 20, "in halves, not one by one");
     p.advance(Duration::from_secs(120));
     assert_eq!(deliver(&p).await, 0, "what is refused by itself is given up");
 });

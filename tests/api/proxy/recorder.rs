@@ -186,7 +186,7 @@ fn alert(key: &str, organization: &str, name: &str) -> Value {
 }
 
 // Proves spec: alert-guarantees#guarantees 8.
-api_test!(what_a_router_says_of_others_is_not_passed_on, |t| async move {
+api_test!(router_messages_about_other_tenants_are_not_passed_on, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
     let tree = p.tree().await;
@@ -346,11 +346,11 @@ api_test!(queued_alerts_are_replaced_superseded_and_given_up, |s| generous(s), |
     bailiwick_alerts::deliver_queued(&p.app.alerts).await.unwrap();
     let sent = upstream.wait_for(1).await.unwrap();
     let sent = sent[0].json().unwrap();
-    let said = |alert: &Value| {
+    let name_and_text = |alert: &Value| {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         (text(&alert["labels"]["alertname"]), text(&alert["annotations"]["t"]))
     };
-    let mut sent: Vec<(String, String)> = sent.as_array().unwrap().iter().map(said).collect();
+    let mut sent: Vec<(String, String)> = sent.as_array().unwrap().iter().map(name_and_text).collect();
     sent.sort();
     let expected = [("A", "new"), ("B", "direct")].map(|(name, text)| (name.to_owned(), text.to_owned()));
     assert_eq!(sent, expected);
@@ -387,10 +387,10 @@ api_test!(readiness_is_the_routers_own, |t| async move {
         for _ in 0..3 {
             p.get(&format!("{P}/-/ready")).send().await.expect(200);
         }
-        let asked = upstream.take();
-        assert_eq!(asked.len(), 1, "the answer counts for a while");
-        assert_eq!(asked[0].target(), path);
-        assert!(asked[0].values("x-scope-orgid").is_empty());
+        let requests = upstream.take();
+        assert_eq!(requests.len(), 1, "the answer counts for a while");
+        assert_eq!(requests[0].target(), path);
+        assert!(requests[0].values("x-scope-orgid").is_empty());
         upstream.answer_by(|_| Answer::status(503));
         p.advance(Duration::from_secs(15));
         assert_eq!(p.get(&format!("{P}/-/ready")).send().await.expect(503).text(), "Service Unavailable");

@@ -118,7 +118,7 @@ api_test!(
     }
 );
 
-api_test!(authentication_comes_first_and_says_what_is_wrong, |t| async move {
+api_test!(authentication_comes_first_and_names_the_error, |t| async move {
     let system = Client::new(&t).await;
     let path = format!("{P}/api/v2/nope");
     let encoded = |text: &str| {

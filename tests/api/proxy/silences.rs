@@ -22,8 +22,8 @@ fn body(changes: &[(&str, &str)]) -> String {
             None => parts.push((key, value)),
         }
     }
-    let kept = parts.iter().filter(|(_, v)| !v.is_empty()).map(|(k, v)| format!("\"{k}\":{v}"));
-    format!("{{{}}}", kept.collect::<Vec<_>>().join(","))
+    let fields = parts.iter().filter(|(_, v)| !v.is_empty()).map(|(k, v)| format!("\"{k}\":{v}"));
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
 }
 
 fn matchers(list: &str) -> String {
@@ -234,7 +234,7 @@ async fn state(system: &Client<'_>, id: &str) -> (String, String, String) {
     (text(&s["status"]["state"]), text(&s["startsAt"]), text(&s["endsAt"]))
 }
 
-fn at(clock: &str) -> String {
+fn today(clock: &str) -> String {
     format!("2026-03-04T{clock}.000Z")
 }
 
@@ -250,7 +250,7 @@ api_test!(
             for _ in 0..2 {
                 let reply = system.delete(&format!("/api/v2/{path}/{id}")).await.expect(200);
                 assert!(reply.body.is_empty());
-                assert_eq!(state(&system, id).await, ("expired".to_owned(), at(start), at("10:01:00")));
+                assert_eq!(state(&system, id).await, ("expired".to_owned(), today(start), today("10:01:00")));
             }
             t.advance(Duration::from_millis(0));
         }
@@ -280,7 +280,7 @@ api_test!(updates_keep_the_id_only_where_they_may, |s| generous(s), |t| async mo
         created(&system, &update(&id, &[later, ("startsAt", r#""2026-03-04T10:00:00.9Z""#)])).await,
         id
     );
-    assert_eq!(state(&system, &id).await.2, at("13:00:00"));
+    assert_eq!(state(&system, &id).await.2, today("13:00:00"));
     // Active with another start, or other matchers: a new one, the old one is over.
     for change in [
         [later, ("startsAt", r#""2026-03-04T10:00:30Z""#)],
@@ -290,12 +290,12 @@ api_test!(updates_keep_the_id_only_where_they_may, |s| generous(s), |t| async mo
         let new = created(&system, &update(&old, &change)).await;
         assert_ne!(new, old);
         assert_eq!(state(&system, &old).await.0, "expired");
-        assert_eq!(state(&system, &new).await, ("active".to_owned(), at("10:01:00"), at("13:00:00")));
+        assert_eq!(state(&system, &new).await, ("active".to_owned(), today("10:01:00"), today("13:00:00")));
     }
     // Pending: any start to come.
     let id = created(&system, &body(&[("startsAt", r#""2026-03-04T11:00:00Z""#)])).await;
     assert_eq!(created(&system, &update(&id, &[later, ("startsAt", r#""2026-03-04T10:30:00Z""#)])).await, id);
-    assert_eq!(state(&system, &id).await, ("pending".to_owned(), at("10:30:00"), at("13:00:00")));
+    assert_eq!(state(&system, &id).await, ("pending".to_owned(), today("10:30:00"), today("13:00:00")));
     // Expired ones are never revived.
     system.delete(&format!("/api/v2/silence/{id}")).await.expect(200);
     let new = created(&system, &update(&id, &[later, ("startsAt", r#""2026-03-04T10:30:00Z""#)])).await;

@@ -98,9 +98,9 @@ async fn a_day(tool: &Tool<'_>, key: &str) {
     assert!(tool.run(&["cluster", "show"]).await.contains("ready"));
 }
 
-fn address(service: &str, at: &str, system: &Seeded) -> String {
+fn address(service: &str, base: &str, system: &Seeded) -> String {
     let host = service.trim_start_matches("http://");
-    format!("http://{}:{}@{host}{at}", system.key, system.secret)
+    format!("http://{}:{}@{host}{base}", system.key, system.secret)
 }
 
 // Proves spec: acceptance#scenarios 35.
@@ -116,9 +116,9 @@ api_test!(amtool_works_for_a_day, |s| generous(s), |t| async move {
             s.alerting.router = Router::Remote(remote);
         })
         .await;
-    for (test, at) in [(&t, "/collect/api/services/mimir/alertmanager"), (&p, P)] {
+    for (test, base) in [(&t, "/collect/api/services/mimir/alertmanager"), (&p, P)] {
         let service = test.serve().await;
-        let tool = Tool { test, url: address(&service.url, at, &system) };
+        let tool = Tool { test, url: address(&service.url, base, &system) };
         a_day(&tool, &system.key).await;
     }
 });

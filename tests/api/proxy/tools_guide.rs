@@ -78,7 +78,7 @@ fn value<'s>(snippet: &'s str, word: &str) -> &'s str {
         .trim_matches(['"', ',', '}', ']'])
 }
 
-api_test!(prometheus_as_the_guide_says, |s| generous(s), |t| async move {
+api_test!(prometheus_as_in_the_guide, |s| generous(s), |t| async move {
     let service = t.serve().await;
     let fleet = Fleet::new(&t, &service.url).await;
     let snippet = fleet.snippet("prometheus");
@@ -89,7 +89,7 @@ api_test!(prometheus_as_the_guide_says, |s| generous(s), |t| async move {
     assert_eq!(alert["labels"]["system_key"], fleet.own.system.key.as_str());
 });
 
-api_test!(vmalert_as_the_guide_says, |s| generous(s), |t| async move {
+api_test!(vmalert_as_in_the_guide, |s| generous(s), |t| async move {
     let service = t.serve().await;
     let fleet = Fleet::new(&t, &service.url).await;
     let snippet = fleet.snippet("vmalert");
@@ -122,7 +122,7 @@ async fn run(snippet: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-api_test!(amtool_as_the_guide_says, |s| generous(s), |t| async move {
+api_test!(amtool_as_in_the_guide, |s| generous(s), |t| async move {
     let service = t.serve().await;
     let fleet = Fleet::new(&t, &service.url).await;
     let printed = run(&fleet.snippet("amtool-of-a-system")).await;
@@ -140,7 +140,7 @@ api_test!(amtool_as_the_guide_says, |s| generous(s), |t| async move {
     assert!(all.iter().all(|silence| silence["status"]["state"] == "expired"), "{silences}");
 });
 
-api_test!(grafana_and_karma_as_the_guide_says, |s| generous(s), |t| async move {
+api_test!(grafana_and_karma_as_in_the_guide, |s| generous(s), |t| async move {
     let fleet = Fleet::new(&t, "http://fleet.test").await;
     fleet.own.push(r#"[{"labels": {"alertname": "DiskFull", "severity": "critical"}}]"#).await.expect(200);
     crate::alerts::written(&t).await;

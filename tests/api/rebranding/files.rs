@@ -65,10 +65,10 @@ api_test!(a_file_known_already_is_not_sent_again, |t| async move {
     enable(&t, &owner, tree.customer).await;
     put(&t, &owner, tree.customer, "ns8", &[("favicon", None, &png(3, 3))]).await.expect(200);
     let system = t.system(tree.customer).await;
-    let ask = |method: &str, known: &str| {
+    let ask = |method: &str, condition: &str| {
         t.call(method.parse().unwrap(), "/api/systems/rebranding/ns8/favicon")
             .basic(&system.key, &system.secret)
-            .header("if-none-match", known)
+            .header("if-none-match", condition)
             .send()
     };
     let first = ask("GET", "\"other\"").await.expect(200);
@@ -76,9 +76,9 @@ api_test!(a_file_known_already_is_not_sent_again, |t| async move {
     let rows = bailiwick_store::sql::Q::new("SELECT sha256 FROM rebranding_assets");
     let (sha256,): (String,) = rows.one(&t.app.platform.db).await.unwrap();
     assert_eq!(etag, format!("\"{}\"", &sha256[..32]));
-    for known in [etag.clone(), "*".to_owned(), format!("\"x\", W/{etag}")] {
+    for condition in [etag.clone(), "*".to_owned(), format!("\"x\", W/{etag}")] {
         for method in ["GET", "HEAD"] {
-            let same = ask(method, &known).await.expect(304);
+            let same = ask(method, &condition).await.expect(304);
             assert!(same.body.is_empty());
             assert_eq!(same.header("etag"), Some(etag.as_str()));
             assert_eq!(same.header("content-security-policy"), Some(POLICY));
@@ -119,7 +119,7 @@ api_test!(management_sees_what_is_stored_and_nothing_inherited, |t| async move {
         let path = format!("{}/products/ns8/{name}", tree.distributor);
         get(&owner, path).await.expect_message(400, "invalid asset name");
     }
-    // Out of reach is as good as not there, whatever is asked for.
+    // Files out of reach look like missing ones, whatever the request.
     let stranger = t.user(tree.other_distributor, &["super"]).await;
     let unknown =
         get(&stranger, "0195fada-0000-7000-8000-00000000dead/products/ns8/favicon".to_owned()).await;

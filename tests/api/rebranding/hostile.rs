@@ -20,7 +20,7 @@ api_test!(types_are_taken_from_the_bytes, |t| async move {
     enable(&t, &owner, tree.customer).await;
     let picture = png(4, 4);
     let html = b"<!DOCTYPE html><html><script>alert(1)</script></html>";
-    for (asset, declared, bytes, told) in [
+    for (asset, declared, bytes, reported) in [
         ("favicon", Some("text/html"), &picture[..], "text/html"),
         ("favicon", Some("image/svg+xml"), &picture, "image/svg+xml"),
         ("logo_dark_rect", Some("image/png"), SVG.as_bytes(), "image/png"),
@@ -41,7 +41,7 @@ api_test!(types_are_taken_from_the_bytes, |t| async move {
     ] {
         let message = format!("{asset} has invalid content type");
         let data = refused(&t, &owner, tree.customer, (asset, declared, bytes), &message).await;
-        assert_eq!(data, json!({"field": asset, "content_type": told}), "{declared:?}");
+        assert_eq!(data, json!({"field": asset, "content_type": reported}), "{declared:?}");
     }
 });
 

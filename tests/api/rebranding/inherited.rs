@@ -66,20 +66,20 @@ api_test!(the_nearest_organization_gives_everything, |t| async move {
     everywhere(None, None, None).await;
 });
 
-api_test!(a_system_is_told_the_paths_of_its_request, |t| async move {
+api_test!(a_system_gets_asset_paths_under_its_request_base, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let system = t.system(tree.reseller).await;
     enable(&t, &owner, tree.reseller).await;
     put(&t, &owner, tree.reseller, "nsec", &[("product_name", None, b"Wall")]).await.expect(200);
     put(&t, &owner, tree.reseller, "webtop", &[("favicon", None, &png(1, 1))]).await.expect(200);
-    for (asked, base) in [
+    for (path, base) in [
         ("/systems/rebranding", ""),
         ("/api/systems/rebranding", "/api"),
         ("/collect/api/systems/rebranding/", "/collect/api"),
         ("/backend/api/systems/rebranding?x=y", "/backend/api"),
     ] {
-        let reply = t.get(asked).basic(&system.key, &system.secret).send().await;
+        let reply = t.get(path).basic(&system.key, &system.secret).send().await;
         let data = reply.expect_message(200, "rebranding retrieved successfully").data();
         assert_eq!(
             data,

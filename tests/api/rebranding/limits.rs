@@ -61,7 +61,7 @@ api_test!(an_upload_over_the_limit_is_not_read_whole, |t| async move {
     // Said beforehand: nothing of it is read.
     let announced = Body::from(vec![b'x'; 15 * MIB + 1]);
     put().body(announced).send().await.expect_message(413, "request body too large");
-    // Not said: cut off where the limit is passed.
+    // Without a declared length: cut off where the limit is passed.
     let read = Arc::new(AtomicUsize::new(0));
     let counter = read.clone();
     let head = Bytes::from(body(&[("background_image", None, b"")])[..60].to_vec());

@@ -1,5 +1,5 @@
-//! Forged tokens: every one is refused, whatever it says. The issuer here is a script with a key of ours, so that the
-//! tokens can be anything.
+//! Forged tokens: every one is refused, whatever its claims. The issuer here is a script with a key of ours, so that
+//! the tokens can be anything.
 
 use super::*;
 use bailiwick_testkit::parts::recorder::{Answer, Recorded, Recorder};
@@ -125,7 +125,7 @@ forge_test!(a_public_key_is_no_secret_and_no_signature_is_none, |_issuer| {}, |t
     // HS256 with every text the public key is known by.
     let point = f.key.public_key_raw().to_vec();
     let prefix = "3059301306072a8648ce3d020106082a8648ce3d030107034200";
-    let prefix = (0..prefix.len()).step_by(2).map(|at| u8::from_str_radix(&prefix[at..at + 2], 16).unwrap());
+    let prefix = (0..prefix.len()).step_by(2).map(|i| u8::from_str_radix(&prefix[i..i + 2], 16).unwrap());
     let der: Vec<u8> = prefix.chain(point.clone()).collect();
     let text = base64::engine::general_purpose::STANDARD.encode(&der);
     let lines: Vec<&str> = [&text[..64], &text[64..]].to_vec();
@@ -175,7 +175,7 @@ forge_test!(a_token_does_not_bring_its_own_key, |_issuer| {}, |t, f| async move 
     refused(&t, &mine.sign(&header, &f.claims()), "its own key").await;
     header.kid = None;
     refused(&t, &mine.sign(&header, &f.claims()), "its own key, unnamed").await;
-    assert!(mine.upstream.requests().is_empty(), "nobody asked for the other keys");
+    assert!(mine.upstream.requests().is_empty(), "the other keys were not requested");
     let unnamed = Header { kid: None, ..Forge::header() };
     exchange(&t, &f.sign(&unnamed, &f.claims())).await.expect(200);
 });
@@ -229,7 +229,7 @@ forge_test!(claims_that_are_not_those_of_a_bearer_access_token, |issuer| for_us(
     exchange(&t, &with(&|c| c["exp"] = json!(now as f64 + 0.5))).await.expect(200);
 });
 
-forge_test!(what_is_no_token_is_refused_and_shown_to_nobody, |_issuer| {}, |t, f| async move {
+forge_test!(malformed_tokens_are_refused_and_never_forwarded, |_issuer| {}, |t, f| async move {
     exchange(&t, &f.good()).await.expect(200);
     drop(f.upstream.take());
     let session = t.owner().await;
@@ -266,25 +266,25 @@ forge_test!(what_is_no_token_is_refused_and_shown_to_nobody, |_issuer| {}, |t, f
     assert_eq!(f.upstream.take().len(), 9);
 });
 
-forge_test!(what_introspection_says_is_looked_at, |issuer| for_us(issuer), |t, f| async move {
+forge_test!(introspection_claims_are_checked, |issuer| for_us(issuer), |t, f| async move {
     let url = f.upstream.url();
     let (now, keys) = (t.app.platform.now().secs(), f.keys());
     let good = json!({"active": true, "sub": "o", "client_id": "bailiwick", "token_type": "Bearer", "iss": url,
         "aud": ["https://other.example", AUDIENCE], "exp": now + 60, "email": "owner@example.org", "email_verified": "true"});
-    let say = |said: Value| {
+    let introspect_as = |claims: Value| {
         let (url, keys) = (url.clone(), keys.clone());
         f.upstream.answer_by(move |request| match request.path.as_str() {
-            "/introspect" => Answer::json(200, &said),
+            "/introspect" => Answer::json(200, &claims),
             _ => answer(&url, &keys, request),
         });
     };
-    say(good.clone());
+    introspect_as(good.clone());
     exchange(&t, "opaque").await.expect(200);
-    let asked = f.upstream.take().into_iter().rfind(|r| r.path == "/introspect").unwrap();
-    assert_eq!(asked.body, b"token=opaque&token_type_hint=access_token");
+    let request = f.upstream.take().into_iter().rfind(|r| r.path == "/introspect").unwrap();
+    assert_eq!(request.body, b"token=opaque&token_type_hint=access_token");
     let pair = "introspector:a+secret%3A+with+100%25+of+signs+%2B+more";
     let basic = base64::engine::general_purpose::STANDARD.encode(pair);
-    assert_eq!(asked.values("authorization"), [format!("Basic {basic}")]);
+    assert_eq!(request.values("authorization"), [format!("Basic {basic}")]);
     for (key, value) in [
         ("active", json!(false)),
         ("client_id", json!("stranger")),
@@ -305,21 +305,21 @@ forge_test!(what_introspection_says_is_looked_at, |issuer| for_us(issuer), |t, f
         ("cnf", json!({"jkt": "x"})),
         ("sub", json!("")),
     ] {
-        let mut said = good.clone();
-        said[key] = value;
-        say(said);
+        let mut claims = good.clone();
+        claims[key] = value;
+        introspect_as(claims);
         refused(&t, "opaque", key).await;
     }
     for (key, value) in
         [("token_use", json!("access_token")), ("typ", json!("Bearer")), ("azp", json!("bailiwick"))]
     {
-        let mut said = good.clone();
-        said[key] = value;
-        say(said);
+        let mut claims = good.clone();
+        claims[key] = value;
+        introspect_as(claims);
         exchange(&t, "opaque").await.expect(200);
     }
-    let mut said = good.clone();
-    said["azp"] = said["client_id"].take();
-    say(said);
+    let mut claims = good.clone();
+    claims["azp"] = claims["client_id"].take();
+    introspect_as(claims);
     exchange(&t, "opaque").await.expect(200);
 });

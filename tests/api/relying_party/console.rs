@@ -1,4 +1,4 @@
-//! The console at a real provider: the code is exchanged on the server, the ID token says who has signed in.
+//! The console at a real provider: the code is exchanged on the server, the ID token identifies the user.
 
 use super::*;
 
@@ -37,7 +37,7 @@ async fn through(address: &str, person: &str) -> String {
     }
 }
 
-/// Signs somebody in; what the console answers to the browser that comes back.
+/// Signs a user in; returns the answer of the console to the browser that comes back.
 async fn sign_in(t: &Test, person: &str) -> Reply {
     let begun = t.get("/console/sign-in?page=/console/systems").send().await.expect(302);
     let entry = set_cookie(&begun, "bailiwick-console-entry").unwrap();
@@ -60,7 +60,7 @@ async fn opens(engine: Engine) {
     let to = out.header("location").unwrap();
     assert!(to.starts_with(&p.url()) && to.contains("post_logout_redirect_uri="), "{to}");
     t.get("/console/").header("cookie", &cookie).send().await.expect(303);
-    // Somebody whom nobody here knows, and one whose address proves nothing.
+    // An unknown user, and one whose address is not verified.
     for stranger in ["s~stranger@example.org~true", "u~owner@example.org~false"] {
         assert!(
             sign_in(&t, stranger).await.expect(403).text().contains("You cannot sign in here"),
@@ -76,4 +76,4 @@ async fn has_no_client(engine: Engine) {
     let page = t.get("/console/sign-in").send().await.expect(200).text();
     assert!(page.contains("console.client_id"), "{page}");
 }
-on_both!(without_a_client_the_console_says_so, has_no_client);
+on_both!(without_a_client_the_console_shows_an_error, has_no_client);

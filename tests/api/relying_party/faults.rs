@@ -13,7 +13,7 @@ use std::time::Duration;
 const GONE: (u16, &str) = (502, "identity provider unreachable");
 const LATE: (u16, &str) = (504, "identity provider timeout");
 
-/// Both ways in say the same, and nothing of what the provider has said.
+/// Both ways in give the same answer, and no text of the provider.
 async fn fails(t: &Test, token: &str, (status, message): (u16, &str)) {
     for reply in [exchange(t, token).await, profile(t, token).await] {
         assert!(!reply.text().contains("secret"), "{}", reply.text());
@@ -152,14 +152,15 @@ forge_test!(the_old_description_goes_on_while_there_is_no_other, |_issuer| {}, |
     drop(f.upstream.take());
     exchange(&t, &f.later(&t)).await.expect(200);
     exchange(&t, &f.later(&t)).await.expect(200);
-    refused(&t, "opaque", "introspection says so").await;
-    let asked = |of: &str| f.upstream.requests().iter().filter(|request| request.path == of).count();
+    refused(&t, "opaque", "introspection refuses it").await;
+    let request_count =
+        |path: &str| f.upstream.requests().iter().filter(|request| request.path == path).count();
     let description = "/.well-known/openid-configuration";
-    assert_eq!((asked(description), asked("/jwks"), asked("/introspect")), (1, 1, 3));
+    assert_eq!((request_count(description), request_count("/jwks"), request_count("/introspect")), (1, 1, 3));
     // It is tried again a minute later.
     t.advance(Duration::from_secs(60));
-    refused(&t, "opaque", "introspection says so").await;
-    assert_eq!(asked(description), 2);
+    refused(&t, "opaque", "introspection refuses it").await;
+    assert_eq!(request_count(description), 2);
 });
 
 forge_test!(answers_that_are_none, |_issuer| {}, |t, f| async move {
@@ -168,24 +169,24 @@ forge_test!(answers_that_are_none, |_issuer| {}, |t, f| async move {
         "introspection_endpoint": format!("{url}/introspect"), "userinfo_endpoint": format!("{url}/me")});
     let (nonsense, other) = nonsense(&url);
     for bad in nonsense {
-        for at in ["/.well-known/openid-configuration", "/jwks", "/introspect"] {
-            // A set of keys may be empty and a description may say more.
-            if at != "/.well-known/openid-configuration" && bad == Answer::json(200, &other) {
+        for endpoint in ["/.well-known/openid-configuration", "/jwks", "/introspect"] {
+            // A set of keys may be empty and a description may have more fields.
+            if endpoint != "/.well-known/openid-configuration" && bad == Answer::json(200, &other) {
                 continue;
             }
             let (bad, keys, description) = (bad.clone(), keys.clone(), description.clone());
             f.upstream.answer_by(move |request| match request.path.as_str() {
-                path if path == at => bad.clone(),
+                path if path == endpoint => bad.clone(),
                 "/jwks" => Answer::json(200, &keys),
                 _ => Answer::json(200, &description),
             });
             t.advance(Duration::from_secs(3600));
-            if at == "/.well-known/openid-configuration" {
+            if endpoint == "/.well-known/openid-configuration" {
                 // The one that is known goes on.
                 exchange(&t, &f.later(&t)).await.expect(200);
                 continue;
             }
-            let token = if at == "/introspect" { "opaque".to_owned() } else { f.later(&t) };
+            let token = if endpoint == "/introspect" { "opaque".to_owned() } else { f.later(&t) };
             fails(&t, &token, GONE).await;
         }
     }
@@ -206,16 +207,16 @@ forge_test!(answers_that_are_none, |_issuer| {}, |t, f| async move {
     }
 });
 
-forge_test!(many_who_come_at_once_have_the_keys_fetched_once, |_issuer| {}, |t, f| async move {
+forge_test!(concurrent_sign_ins_fetch_the_keys_once, |_issuer| {}, |t, f| async move {
     t.advance(Duration::from_secs(4000));
     let token = f.later(&t);
     drop(f.upstream.take());
     let replies = join_all((0..20).map(|_| exchange(&t, &token))).await;
     assert!(replies.iter().all(|reply| reply.status == 200));
-    let asked = |all: Vec<bailiwick_testkit::parts::recorder::Recorded>| -> Vec<String> {
+    let paths = |all: Vec<bailiwick_testkit::parts::recorder::Recorded>| -> Vec<String> {
         all.into_iter().map(|request| request.path).collect()
     };
-    assert_eq!(asked(f.upstream.take()), ["/.well-known/openid-configuration", "/jwks"]);
+    assert_eq!(paths(f.upstream.take()), ["/.well-known/openid-configuration", "/jwks"]);
     // An unknown key: the service asks for the keys once in 10 s, for all requests.
     let mut claims = f.claims();
     claims["exp"] = json!(t.app.platform.now().secs() + 600);
@@ -226,7 +227,7 @@ forge_test!(many_who_come_at_once_have_the_keys_fetched_once, |_issuer| {}, |t, 
         let replies = join_all((0..20).map(|_| exchange(&t, &unknown))).await;
         assert!(replies.iter().all(|reply| reply.status == 401));
         let expected: &[&str] = if matches!(seconds, 10 | 1) { &["/jwks"] } else { &[] };
-        assert_eq!(asked(f.upstream.take()), expected, "{seconds}");
+        assert_eq!(paths(f.upstream.take()), expected, "{seconds}");
     }
     exchange(&t, &token).await.expect(200);
 });

@@ -78,7 +78,7 @@ external_test!(
     }
 );
 
-external_test!(an_address_the_token_says_nothing_of_is_asked_for, |t, p| async move {
+external_test!(an_address_missing_from_the_token_is_fetched, |t, p| async move {
     // A token for a resource does not open this provider's userinfo: nothing proves the address.
     let silent = p.token("bailiwick", OWNER, Some("ES256,silent")).await.unwrap();
     refused(&t, &silent, "no address").await;
@@ -103,8 +103,8 @@ external_test!(the_state_of_the_user_decides, |t, p| async move {
         "not linked while suspended"
     );
     let now = Some(t.app.platform.now());
-    let set = |column: &str, at: Option<Ts>| {
-        Q::new(&format!("UPDATE users SET {column} = ? WHERE id = ?")).bind(at).bind(person.id)
+    let set = |column: &str, time: Option<Ts>| {
+        Q::new(&format!("UPDATE users SET {column} = ? WHERE id = ?")).bind(time).bind(person.id)
     };
     change(&t, set("suspended_at", None)).await;
     change(&t, set("deleted_at", now)).await;
@@ -167,7 +167,7 @@ external_test!(who_is_deleted_leaves_his_subject_to_who_comes_after_him, |t, p| 
     opened(&t, p, "n~m.rossi@example.org~true").await.expect(401);
 });
 
-external_test!(two_who_come_at_once_become_one, |t, p| async move {
+external_test!(concurrent_first_sign_ins_create_one_link, |t, p| async move {
     let token = p.token("bailiwick", OWNER, None).await.unwrap();
     let other = p.token("bailiwick", "b~owner@example.org~true", None).await.unwrap();
     let replies = futures_util::future::join_all((0..6).map(|n| {

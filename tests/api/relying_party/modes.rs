@@ -24,7 +24,7 @@ api_test!(there_are_no_passwords, |settings| elsewhere(settings), |t| async move
         let path = format!("/api/users/{}/password", person.id);
         let reply = t.patch(&path).bearer(&owner.token).json(body.clone()).send().await;
         reply.expect_message(400, text);
-        // A caller who may not do it at all learns nothing.
+        // A caller without the permission gets no details.
         let reply = t.patch(&path).bearer(&person.token).json(body).send().await;
         reply.expect_message(403, "insufficient permissions");
     }
@@ -64,8 +64,8 @@ api_test!(tokens_of_the_embedded_provider_are_of_no_use, |settings| elsewhere(se
     refused(&t, &token, "of the time when people signed in here").await;
 });
 
-/// Mail in this mode.
-async fn told(engine: Engine) {
+/// The mails of the service while another provider signs people in.
+async fn check_mails(engine: Engine) {
     let sink = SmtpSink::start().await.unwrap();
     let mut settings = mail::settings(sink.port());
     elsewhere(&mut settings);
@@ -84,9 +84,9 @@ async fn told(engine: Engine) {
     let body = json!({"email": "n@example.org"});
     t.post("/api/me/change-info").bearer(&person.token).json(body).send().await.expect(200);
     let messages = mail::deliver(&t, &sink).await;
-    let told: Vec<_> = messages.iter().skip(1).map(|m| (m.to.join(","), m.subject().to_owned())).collect();
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told.iter().all(|(_, subject)| *subject == told[0].1), "{told:?}");
+    let notices: Vec<_> = messages.iter().skip(1).map(|m| (m.to.join(","), m.subject().to_owned())).collect();
+    assert_eq!(notices.len(), 2, "{notices:?}");
+    assert!(notices.iter().all(|(_, subject)| *subject == notices[0].1), "{notices:?}");
     assert!(messages.iter().all(|message| !message.body().contains("/oidc/")));
 }
 
@@ -113,17 +113,17 @@ async fn own_changes(engine: Engine) {
 }
 on_both!(own_changes_of_an_address_are_limited, own_changes);
 
-mod people_are_told_where_they_sign_in {
+mod mails_show_where_people_sign_in {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn sqlite() {
-        told(Engine::Sqlite).await;
+        check_mails(Engine::Sqlite).await;
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn postgres() {
-        told(Engine::Postgres).await;
+        check_mails(Engine::Postgres).await;
     }
 }
 

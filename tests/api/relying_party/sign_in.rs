@@ -65,7 +65,7 @@ external_test!(
     |issuer| issuer.introspection = None,
     |t, p| async move {
         let token = p.token("bailiwick", OWNER, None).await.unwrap();
-        refused(&t, &token, "nobody can tell whose client").await;
+        refused(&t, &token, "the client is ambiguous").await;
     }
 );
 
@@ -113,7 +113,7 @@ external_test!(tokens_of_third_parties_are_read_and_never_exchanged, |t, p| asyn
         exchange(&t, &wiki).await.expect_message(401, "invalid access token");
         assert_eq!(profile(&t, &wiki).await.expect(200).data()["email"], "owner@example.org");
         let stranger = p.token("stranger", OWNER, form).await.unwrap();
-        refused(&t, &stranger, "a client nobody has registered").await;
+        refused(&t, &stranger, "an unregistered client").await;
     }
     let anonymous = p.token("bailiwick", OWNER, Some("ES256,anonymous")).await.unwrap();
     refused(&t, &anonymous, "without a client").await;

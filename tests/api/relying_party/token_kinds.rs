@@ -11,8 +11,8 @@ use jsonwebtoken::Header;
 use serde_json::json;
 use std::time::Duration;
 
-/// Has introspection and userinfo answer so.
-fn say(f: &Forge, introspected: Value, person: Answer) {
+/// Sets the answers of introspection and userinfo.
+fn answer_with(f: &Forge, introspected: Value, person: Answer) {
     let (url, keys) = (f.upstream.url(), f.keys());
     f.upstream.answer_by(move |request| match request.path.as_str() {
         "/introspect" => Answer::json(200, &introspected),
@@ -21,20 +21,20 @@ fn say(f: &Forge, introspected: Value, person: Answer) {
     });
 }
 
-forge_test!(userinfo_tells_what_introspection_does_not, |_issuer| {}, |t, f| async move {
-    let known = json!({"active": true, "sub": "o", "client_id": "bailiwick", "email": "owner@example.org",
+forge_test!(userinfo_fills_in_what_introspection_omits, |_issuer| {}, |t, f| async move {
+    let active = json!({"active": true, "sub": "o", "client_id": "bailiwick", "email": "owner@example.org",
         "email_verified": true});
     let person = |sub: &str| Answer::json(200, &json!({"sub": sub}));
-    say(&f, known.clone(), Answer::status(401));
+    answer_with(&f, active.clone(), Answer::status(401));
     refused(&t, "opaque", "userinfo takes no refresh token").await;
-    say(&f, known.clone(), person("x"));
+    answer_with(&f, active.clone(), person("x"));
     refused(&t, "opaque", "somebody else's").await;
-    say(&f, known.clone(), person("o"));
+    answer_with(&f, active.clone(), person("o"));
     exchange(&t, "opaque").await.expect(200);
     profile(&t, "opaque").await.expect(200);
-    let mut said = known;
-    said["token_type"] = json!("Bearer");
-    say(&f, said, Answer::status(401));
+    let mut bearer = active;
+    bearer["token_type"] = json!("Bearer");
+    answer_with(&f, bearer, Answer::status(401));
     exchange(&t, "opaque").await.expect(200);
 });
 
@@ -66,18 +66,21 @@ forge_test!(
 );
 
 forge_test!(a_client_may_be_named_cid, |_issuer| {}, |t, f| async move {
-    let of = |client_id: Value, cid: &str| {
+    let claims_with = |client_id: Value, cid: &str| {
         let mut claims = f.claims();
         (claims["client_id"], claims["cid"]) = (client_id, json!(cid));
         claims
     };
-    let (own, two) = (of(Value::Null, "bailiwick"), of(json!("bailiwick"), "wiki"));
+    let (own, two) = (claims_with(Value::Null, "bailiwick"), claims_with(json!("bailiwick"), "wiki"));
     exchange(&t, &f.sign(&Forge::header(), &own)).await.expect(200);
     refused(&t, &f.sign(&Forge::header(), &two), "two clients").await;
-    let said = |client_id: Value, cid: &str| json!({"active": true, "token_type": "Bearer", "sub": "o", "client_id": client_id, "cid": cid});
-    say(&f, said(Value::Null, "bailiwick"), Answer::status(401));
+    let introspection = |client_id: Value, cid: &str| {
+        json!({"active": true, "token_type": "Bearer",
+        "sub": "o", "client_id": client_id, "cid": cid})
+    };
+    answer_with(&f, introspection(Value::Null, "bailiwick"), Answer::status(401));
     exchange(&t, "opaque").await.expect(200);
-    say(&f, said(json!("bailiwick"), "wiki"), Answer::status(401));
+    answer_with(&f, introspection(json!("bailiwick"), "wiki"), Answer::status(401));
     refused(&t, "another opaque", "two clients").await;
 });
 
@@ -92,17 +95,17 @@ async fn one_is_named(engine: Engine) {
         Client { id: "portal".to_owned(), first_party: true, ..settings.provider.clients[0].clone() };
     settings.provider.clients.push(portal);
     let t = service(engine, settings).await;
-    let of = |client: &str| {
+    let token_for = |client: &str| {
         let mut claims = f.claims();
         claims["client_id"] = json!(client);
         f.sign(&Forge::header(), &claims)
     };
-    refused(&t, &of("stranger"), "a stranger").await;
-    exchange(&t, &of("portal")).await.expect(200);
+    refused(&t, &token_for("stranger"), "a stranger").await;
+    exchange(&t, &token_for("portal")).await.expect(200);
 }
 on_both!(a_client_that_can_be_learnt_is_a_stranger_once_one_is_named, one_is_named);
 
-forge_test!(an_address_nobody_vouches_for_is_asked_for, |_issuer| {}, |t, f| async move {
+forge_test!(an_unverified_address_is_checked_at_userinfo, |_issuer| {}, |t, f| async move {
     let mut claims = f.claims();
     claims["email_verified"] = json!(null);
     let token = f.sign(&Forge::header(), &claims);
@@ -112,13 +115,13 @@ forge_test!(an_address_nobody_vouches_for_is_asked_for, |_issuer| {}, |t, f| asy
     for (person, why) in [
         (person("o", false), "not known to be his"),
         (person("x", true), "somebody else's"),
-        (Answer::json(200, &json!({"sub": "o", "email": "owner@example.org"})), "still nobody"),
+        (Answer::json(200, &json!({"sub": "o", "email": "owner@example.org"})), "still not verified"),
         (Answer::status(403), "refused"),
     ] {
-        say(&f, json!({"active": false}), person);
+        answer_with(&f, json!({"active": false}), person);
         refused(&t, &token, why).await;
     }
-    say(&f, json!({"active": false}), person("o", true));
+    answer_with(&f, json!({"active": false}), person("o", true));
     exchange(&t, &token).await.expect(200);
 });
 
@@ -135,11 +138,11 @@ async fn asked_in_vain(engine: Engine) {
     for path in ["/api/user/profile", "/api/user/permissions"].repeat(3) {
         t.get(path).bearer("nobody").send().await.expect(401);
     }
-    let asked = f.upstream.requests().len();
+    let requests = f.upstream.requests().len();
     for path in ["/api/user/profile", "/api/user/permissions"] {
         t.get(path).bearer("nobody").send().await.expect(429);
     }
-    assert_eq!(f.upstream.requests().len(), asked);
+    assert_eq!(f.upstream.requests().len(), requests);
     exchange(&t, "nobody").await.expect(429);
     // A session's token needs no question to the provider.
     profile(&t, &owner.token).await.expect(200);
@@ -148,7 +151,7 @@ async fn asked_in_vain(engine: Engine) {
 }
 on_both!(the_provider_is_asked_no_more_often_than_tokens_may_be_exchanged, asked_in_vain);
 
-forge_test!(who_asks_about_tokens_keeps_nobody_from_the_keys, |_issuer| {}, |t, f| async move {
+forge_test!(introspection_requests_do_not_delay_key_requests, |_issuer| {}, |t, f| async move {
     exchange(&t, &f.good()).await.expect(200);
     let (url, keys) = (f.upstream.url(), f.keys());
     f.upstream.answer_by(move |request| match request.path.as_str() {
@@ -164,7 +167,7 @@ forge_test!(who_asks_about_tokens_keeps_nobody_from_the_keys, |_issuer| {}, |t, 
         exchange(&t, &f.later(&t)).await.expect(200);
     };
     tokio::select! {
-        _ = hanging => panic!("somebody was answered"),
+        _ = hanging => panic!("a hanging request was answered"),
         () = signing_in => {}
     }
 });

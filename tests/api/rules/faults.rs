@@ -17,7 +17,7 @@ pub(crate) async fn alter(t: &Test, statements: &[&str]) {
     }
 }
 
-/// Words that only an engine, the driver or the schema would say.
+/// Words that only an engine, the driver or the schema uses.
 const INTERNAL: [&str; 14] = [
     "sql",
     "column",
@@ -129,7 +129,7 @@ api_test!(what_fails_at_its_end_has_changed_nothing, |t| async move {
 });
 
 // Proves spec: guarantees#identity 36, guarantees#organizations 31.
-api_test!(a_fault_is_told_in_the_words_of_its_operation_only, |t| async move {
+api_test!(a_fault_has_the_message_of_its_operation_only, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let user = t.user(tree.customer, &["reader"]).await;

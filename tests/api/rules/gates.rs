@@ -136,7 +136,7 @@ fn written(text: &str) -> Vec<String> {
 
 // Proves spec: authorization#guarantees 39.
 #[test]
-fn the_two_texts_clients_tell_apart_are_written_once() {
+fn the_two_texts_clients_distinguish_are_written_once() {
     assert_eq!(written(REFUSED), ["error.rs"]);
     assert_eq!(written("api not found"), ["error.rs"]);
 }

@@ -7,17 +7,18 @@ use serde_json::{Map, Value, json};
 /// Every key of a body that names a column or a reference, aimed at the other branch.
 fn forged(tree: &Tree) -> Map<String, Value> {
     let other = json!(tree.other_distributor);
-    let at = json!("2020-01-01T00:00:00Z");
+    let time = json!("2020-01-01T00:00:00Z");
     let Value::Object(forged) = json!({
         "id": other, "logto_id": other, "parent_id": other, "type": "owner", "p2": other, "p3": other,
-        "createdBy": other, "createdByUser": {"user_id": other}, "createdAt": at, "created_at": at,
-        "updated_at": at, "updatedBy": other, "updatedAt": at, "suspended_at": at, "deleted_at": at,
+        "createdBy": other, "createdByUser": {"user_id": other}, "createdAt": time, "created_at": time,
+        "updated_at": time, "updatedBy": other, "updatedAt": time, "suspended_at": time, "deleted_at": time,
         "suspended_by_org_id": other, "deleted_by_org_id": other, "created_by": {"user_id": other, "name": "Forged"},
         "promotedFrom": {"level": "reseller"}, "promoted_from": {"level": "reseller"}, "rebranding_enabled": true,
-        "rebranding_org_id": other, "logto_synced_at": at, "systems_count": 7, "owner_id": other, "role_ids": ["super"],
-        "userRoleIds": ["super"], "organizationId": other, "email_verified": true, "latest_login_at": at,
+        "rebranding_org_id": other, "logto_synced_at": time, "systems_count": 7, "owner_id": other,
+        "role_ids": ["super"],
+        "userRoleIds": ["super"], "organizationId": other, "email_verified": true, "latest_login_at": time,
         "password": "Forged-Horse-7-Battery", "password_hash": "x", "system_key": "SYS-1", "system_secret": "my_1.1",
-        "status": "active", "registered_at": at, "last_heartbeat": at,
+        "status": "active", "registered_at": time, "last_heartbeat": time,
     }) else {
         return Map::new();
     };

@@ -1,4 +1,4 @@
-//! A source that no `mod` names is neither compiled nor run, and nothing else says so: its tests pass for ever.
+//! A source that no `mod` names is neither compiled nor run, and nothing else reports it: its tests pass for ever.
 
 use super::sources;
 use std::{
@@ -7,15 +7,15 @@ use std::{
 };
 
 /// The file of each `mod name;` of a source; `is_root`: its modules stand beside it. With `#[path]` in the line before,
-/// where that says.
+/// if that names one.
 fn modules(file: &Path, text: &str, is_root: bool) -> Vec<PathBuf> {
     let beside = file.parent().unwrap();
     let below = if is_root || file.ends_with("mod.rs") { beside.to_owned() } else { file.with_extension("") };
     let mut found = Vec::new();
     let mut path = None;
     for line in text.lines().map(str::trim) {
-        if let Some(said) = line.strip_prefix("#[path = \"") {
-            path = said.strip_suffix("\"]").map(|said| beside.join(said));
+        if let Some(rest) = line.strip_prefix("#[path = \"") {
+            path = rest.strip_suffix("\"]").map(|rest| beside.join(rest));
             continue;
         }
         let named = line.strip_prefix("pub").map_or(line, |rest| {

@@ -171,9 +171,9 @@ api_test!(every_process_sees_the_present_tree, |t| async move {
     let (d, r) = (t.user(tree.distributor, &["super"]).await, t.user(tree.reseller, &["super"]).await);
     let user = t.user(tree.reseller, &["reader"]).await;
     let sees = async |who: &Persona, what: &str, id: &str| {
-        let found = get(other, who, &format!("/{what}/{id}")).await.status.as_u16();
+        let status = get(other, who, &format!("/{what}/{id}")).await.status.as_u16();
         let listed = ids(other, who, what).await.contains(id);
-        assert_eq!(found, if listed { 200 } else { 404 }, "{what}/{id}");
+        assert_eq!(status, if listed { 200 } else { 404 }, "{what}/{id}");
         listed
     };
     // Both processes have been asked before anything changes.
@@ -197,8 +197,8 @@ api_test!(every_process_sees_the_present_tree, |t| async move {
     move_to(tree.other_customer).await.expect(200);
     assert!(!sees(&r, "users", &user.id.to_string()).await && !sees(&d, "users", &user.id.to_string()).await);
     // The moved user sees what users of their new organization see, with the token that they had.
-    let seen = ids(other, &user, "users").await;
-    assert!(seen.contains(&user.id.to_string()) && !seen.contains(&r.id.to_string()));
+    let visible = ids(other, &user, "users").await;
+    assert!(visible.contains(&user.id.to_string()) && !visible.contains(&r.id.to_string()));
     move_to(tree.distributor).await.expect(200);
     assert!(sees(&d, "users", &user.id.to_string()).await && !sees(&r, "users", &user.id.to_string()).await);
     t.delete(&format!("/api/resellers/{}", tree.reseller)).bearer(&d.token).send().await.expect(200);

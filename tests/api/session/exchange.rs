@@ -53,11 +53,11 @@ api_test!(a_disabled_user_cannot_exchange, |t| async move {
     let user = user(&t).await;
     let (token, _) = provider_token(&t, user, "bailiwick").await;
     let now = Some(t.app.platform.now());
-    let own = |column: &str, at: Option<Ts>| {
-        Q::new(&format!("UPDATE users SET {column} = ? WHERE id = ?")).bind(at).bind(user)
+    let own = |column: &str, time: Option<Ts>| {
+        Q::new(&format!("UPDATE users SET {column} = ? WHERE id = ?")).bind(time).bind(user)
     };
     let organization =
-        |column: &str, at: Option<Ts>| Q::new(&format!("UPDATE organizations SET {column} = ?")).bind(at);
+        |column: &str, time: Option<Ts>| Q::new(&format!("UPDATE organizations SET {column} = ?")).bind(time);
     change(&t, own("suspended_at", now)).await;
     let text = "user account has been suspended";
     assert_reason(exchange(&t, &token).await, text, "user suspended by administrator");

@@ -55,7 +55,7 @@ api_test!(sensitive_operations_want_a_fresh_sign_in, |t| async move {
     let address = json!({"name": "Renamed", "email": "owner@example.org"});
     t.post("/api/me/change-info").bearer(token).json(address).send().await.expect(200);
     t.delete("/api/impersonate/consent").bearer(token).send().await.expect(200);
-    // What there is not, or may not be changed, is told first.
+    // Missing objects and missing permissions are reported first.
     let unknown = "/api/customers/0195fada-0000-7000-8000-00000000dead/destroy";
     t.delete(unknown).bearer(token).send().await.expect_message(404, "customer not found");
     let fresh = t.owner().await;
@@ -95,7 +95,7 @@ api_test!(
 // While impersonating, the sign-in of the impersonator counts, and coming back is no sign-in.
 api_test!(an_impersonation_makes_no_sign_in_fresh, |t| async move {
     let tree = t.tree().await;
-    let by = t.user(tree.distributor, &["super"]).await;
+    let actor = t.user(tree.distributor, &["super"]).await;
     let target = t.user(tree.customer, &["admin"]).await;
     let body = json!({"name": "Not registered", "organization_id": tree.customer});
     let owner = t.owner().await;
@@ -105,19 +105,20 @@ api_test!(an_impersonation_makes_no_sign_in_fresh, |t| async move {
     let agreed = t.session(target.id).await;
     let consent = t.post("/api/impersonate/consent").bearer(&agreed.token).json(json!({"duration_hours": 2}));
     consent.send().await.expect(200);
-    let act = async |by: &Persona| {
+    let act = async |actor: &Persona| {
         let body = json!({"user_id": target.id});
-        let started = t.post("/api/impersonate").bearer(&by.token).json(body).send().await.expect(200).data();
+        let started =
+            t.post("/api/impersonate").bearer(&actor.token).json(body).send().await.expect(200).data();
         let token = started["token"].as_str().unwrap().to_owned();
         let reply = t.post(&secret).bearer(&token).json(json!({})).send().await;
         let back = t.delete("/api/impersonate").bearer(&token).send().await.expect(200).data();
         let change = t.post("/api/me/change-info").bearer(back["token"].as_str().unwrap());
         (reply, change.json(json!({"email": "another@example.org"})).send().await)
     };
-    let (acting, after) = act(&by).await;
+    let (acting, after) = act(&actor).await;
     is_refused(&acting, "acting");
     is_refused(&after, "after an impersonation");
-    let (acting, after) = act(&t.session(by.id).await).await;
+    let (acting, after) = act(&t.session(actor.id).await).await;
     assert_eq!(
         (acting.status.as_u16(), after.status.as_u16()),
         (200, 200),

@@ -9,7 +9,7 @@ api_test!(a_suspended_user_is_refused_on_the_next_request, |t| async move {
     let session = session(&t, user).await;
     let now = t.app.platform.now();
     let suspend =
-        |at: Option<Ts>| Q::new("UPDATE users SET suspended_at = ? WHERE id = ?").bind(at).bind(user);
+        |time: Option<Ts>| Q::new("UPDATE users SET suspended_at = ? WHERE id = ?").bind(time).bind(user);
     change(&t, suspend(Some(now))).await;
     let text = "user account has been suspended";
     for path in ["/api/me", "/api/user/profile", "/api/user/permissions"] {
@@ -28,7 +28,7 @@ api_test!(the_state_of_the_organization_counts, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     let mark =
-        |column: &str, at: Option<Ts>| Q::new(&format!("UPDATE organizations SET {column} = ?")).bind(at);
+        |column: &str, time: Option<Ts>| Q::new(&format!("UPDATE organizations SET {column} = ?")).bind(time);
     let now = Some(t.app.platform.now());
     change(&t, mark("eff_suspended_at", now)).await;
     assert_reason(me(&t, &session).await, "user account has been suspended", "organization suspended");
@@ -38,7 +38,7 @@ api_test!(the_state_of_the_organization_counts, |t| async move {
     refresh(&t, &session.refresh_token).await.expect_message(401, "refresh token has been revoked");
 });
 
-api_test!(suspended_is_told_before_revoked, |t| async move {
+api_test!(suspended_is_reported_before_revoked, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     t.post("/api/auth/logout").bearer(&session.token).send().await.expect(200);
@@ -98,7 +98,7 @@ api_test!(a_change_of_roles_or_names_shows_on_the_next_request, |t| async move {
     assert_eq!(data["user_role_ids"], json!(["reader"]));
     assert_eq!(data["org_permissions"], json!(["read:distributors", "read:resellers", "read:customers"]));
     assert_eq!(data["name"], "New");
-    assert_eq!(part(&session.token, 1)["user"]["name"], "Second", "the token still tells the old one");
+    assert_eq!(part(&session.token, 1)["user"]["name"], "Second", "the token still has the old one");
 });
 
 // Proves spec: guarantees#identity 11, authorization#guarantees 22.
@@ -137,8 +137,8 @@ api_test!(sessions_of_one_user_may_move_all_at_once, |t| async move {
         let organization = (home.id, home.org_type);
         let suspension = async {
             let mut tx = t.app.platform.db.begin().await.unwrap();
-            let at = Some(t.app.platform.now());
-            Q::new("UPDATE organizations SET eff_suspended_at = ?").bind(at).run(&mut tx).await.unwrap();
+            let now = Some(t.app.platform.now());
+            Q::new("UPDATE organizations SET eff_suspended_at = ?").bind(now).run(&mut tx).await.unwrap();
             auth::revoke_organization(&mut tx, t.app.platform.now(), organization, auth::Reason::Suspended)
                 .await
                 .unwrap();

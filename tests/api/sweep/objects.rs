@@ -130,7 +130,7 @@ api_test!(deleted_and_misplaced_objects_are_missing_for_the_owner_too, |t| async
 });
 
 // Proves spec: guarantees#identity 4.
-api_test!(references_in_bodies_and_filters_tell_nothing_of_other_branches, |t| async move {
+api_test!(references_in_bodies_and_filters_leak_no_other_branch, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let gone = t.organization(tree.other_distributor, OrgType::Customer, "Gone").await;

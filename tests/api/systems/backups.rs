@@ -35,20 +35,20 @@ pub(super) async fn listed(t: &Test, system: &Seeded) -> Vec<Value> {
 
 /// Every file below the storage, by its path there.
 pub(super) fn files(t: &Test) -> Vec<String> {
-    let ObjectLocation::Files(root) = &t.app.settings.assets.place else { panic!("no files") };
-    let (mut found, mut todo) = (Vec::new(), vec![root.clone()]);
+    let ObjectLocation::Files(root) = &t.app.settings.assets.location else { panic!("no files") };
+    let (mut files_found, mut todo) = (Vec::new(), vec![root.clone()]);
     while let Some(directory) = todo.pop() {
         for entry in std::fs::read_dir(&directory).into_iter().flatten() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 todo.push(path);
             } else {
-                found.push(path.strip_prefix(root).unwrap().display().to_string());
+                files_found.push(path.strip_prefix(root).unwrap().display().to_string());
             }
         }
     }
-    found.sort();
-    found
+    files_found.sort();
+    files_found
 }
 
 pub(super) async fn waiting(t: &Test) -> u64 {
@@ -162,9 +162,9 @@ api_test!(the_oldest_are_pruned_and_uploads_have_a_rate, |settings| small(settin
     }
     let reply = upload(&t, &system, "x").send().await.expect_message(429, "rate limit exceeded");
     assert_eq!((reply.header("retry-after"), reply.data()), (Some("60"), json!({"retry_after_seconds": 60})));
-    let kept: Vec<String> = listed(&t, &system).await.iter().map(|b| text(b, "id").to_owned()).collect();
-    assert_eq!(kept.len(), 10);
-    assert!(ids.iter().take(6).all(|id| kept.contains(id)), "{kept:?} of {ids:?}");
+    let remaining: Vec<String> = listed(&t, &system).await.iter().map(|b| text(b, "id").to_owned()).collect();
+    assert_eq!(remaining.len(), 10);
+    assert!(ids.iter().take(6).all(|id| remaining.contains(id)), "{remaining:?} of {ids:?}");
     t.advance(Duration::from_secs(60));
     let large = stored(&t, &system, &"y".repeat(100)).await;
     assert_eq!(listed(&t, &system).await.len(), 10);
@@ -217,15 +217,15 @@ api_test!(management_lists_links_and_deletes, |t| async move {
             format!("attachment; filename=\"{}\"", text(&made, "filename"))
         );
     }
-    let (said, signature) = url.strip_prefix("/downloads/").unwrap().split_once('.').unwrap();
-    let longer = format!("{}A", said);
+    let (payload, signature) = url.strip_prefix("/downloads/").unwrap().split_once('.').unwrap();
+    let longer = format!("{}A", payload);
     for bad in [
         "x".to_owned(),
-        said.to_owned(),
-        format!("{said}."),
-        format!("{said}.{}", signature.chars().rev().collect::<String>()),
+        payload.to_owned(),
+        format!("{payload}."),
+        format!("{payload}.{}", signature.chars().rev().collect::<String>()),
         format!("{longer}.{signature}"),
-        format!("{signature}.{said}"),
+        format!("{signature}.{payload}"),
         "%FF.%FF".to_owned(),
     ] {
         let reply = t.get(&format!("/api/downloads/{bad}")).send().await;
@@ -302,18 +302,18 @@ api_test!(a_storage_that_is_away_has_its_answers, |t| async move {
     let system = t.system(tree.customer).await;
     let made = stored(&t, &system, "x").await;
     let away = t
-        .replica_with(|settings| settings.assets.place = ObjectLocation::Files("/dev/null/assets".into()))
+        .replica_with(|settings| settings.assets.location = ObjectLocation::Files("/dev/null/assets".into()))
         .await;
     upload(&away, &system, "x").send().await.expect_message(502, "backup storage is unavailable");
     let path = format!("/{}", text(&made, "id"));
     as_system(&away, &system, &path).send().await.expect_message(502, "backup storage is unavailable");
-    let none = t.replica_with(|settings| settings.assets.place = ObjectLocation::Nowhere).await;
+    let none = t.replica_with(|settings| settings.assets.location = ObjectLocation::Nowhere).await;
     let reply = upload(&none, &system, "x").send().await;
     let reply = reply.expect_message(503, "backup storage is not configured");
     assert_eq!((reply.header("retry-after"), reply.data()), (Some("5"), Value::Null));
     let bucket = t
         .replica_with(|settings| {
-            settings.assets.place = ObjectLocation::Bucket(Bucket {
+            settings.assets.location = ObjectLocation::Bucket(Bucket {
                 endpoint: Some("http://127.0.0.1:1".to_owned()),
                 region: "us-east-1".to_owned(),
                 name: "fleet".to_owned(),

@@ -11,7 +11,7 @@ fn holds(reply: &Reply, expected: &[&str]) {
     assert_eq!(reply.data()["pagination"]["total_count"], expected.len());
 }
 
-async fn found(t: &Test, who: &[&Persona], expected: &[&str]) {
+async fn search_finds(t: &Test, who: &[&Persona], expected: &[&str]) {
     for who in who {
         holds(&get(t, who, SEARCH).await, expected);
         // Requests for other orders and other pages use the systems found before.
@@ -36,22 +36,22 @@ api_test!(a_search_sees_every_change_of_what_it_finds, |t| async move {
     let tree = t.tree().await;
     let (owner, c) = (t.owner().await, t.user(tree.customer, &["admin"]).await);
     let both = [&owner, &c];
-    found(&t, &both, &[]).await;
+    search_finds(&t, &both, &[]).await;
     let first = made(&t, &c, tree.customer, "marker 1").await;
-    found(&t, &both, &["marker 1"]).await;
+    search_finds(&t, &both, &["marker 1"]).await;
     let other = made(&t, &c, tree.customer, "plain").await;
-    found(&t, &both, &["marker 1"]).await;
+    search_finds(&t, &both, &["marker 1"]).await;
     put(&t, &c, text(&other, "id"), json!({"name": "marker 2"})).await.expect(200);
-    found(&t, &both, &["marker 1", "marker 2"]).await;
+    search_finds(&t, &both, &["marker 1", "marker 2"]).await;
     put(&t, &c, text(&other, "id"), json!({"name": "plain"})).await.expect(200);
-    found(&t, &both, &["marker 1"]).await;
-    // An inventory document says something new about a column that is searched.
+    search_finds(&t, &both, &["marker 1"]).await;
+    // An inventory document changes a column that is searched.
     register(&t, text(&other, "system_secret")).await.expect(200);
     let document = json!({"networking": {"fqdn": "marker.example.org"}, "os": {"type": "nethserver"}});
     let (key, secret) = (text(&other, "system_key"), text(&other, "system_secret"));
     t.post("/systems/inventory").basic(key, secret).json(document).send().await.expect(202);
     inventory::run_until_idle(&t.app.fleet).await.unwrap();
-    found(&t, &both, &["marker 1", "plain"]).await;
+    search_finds(&t, &both, &["marker 1", "plain"]).await;
     let id = text(&first, "id");
     for (verb, expected) in [
         ("suspend", vec!["marker 1", "plain"]),
@@ -61,18 +61,18 @@ api_test!(a_search_sees_every_change_of_what_it_finds, |t| async move {
         ("destroy", vec!["plain"]),
     ] {
         act(&t, &owner, id, verb).await;
-        found(&t, &both, &expected).await;
+        search_finds(&t, &both, &expected).await;
     }
     // Elsewhere now, and then under an organization that is deleted.
     put(&t, &owner, text(&other, "id"), json!({"organization_id": tree.other_customer})).await.expect(200);
-    found(&t, &[&owner], &["plain"]).await;
-    found(&t, &[&c], &[]).await;
+    search_finds(&t, &[&owner], &["plain"]).await;
+    search_finds(&t, &[&c], &[]).await;
     t.delete_organization(tree.other_customer).await;
-    found(&t, &both, &[]).await;
+    search_finds(&t, &both, &[]).await;
     t.patch(&format!("/api/customers/{}/restore", tree.other_customer))
         .bearer(&owner.token)
         .send()
         .await
         .expect(200);
-    found(&t, &[&owner], &["plain"]).await;
+    search_finds(&t, &[&owner], &["plain"]).await;
 });

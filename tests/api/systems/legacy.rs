@@ -3,7 +3,7 @@
 
 use super::{lifecycle::counters_are_true, *};
 use argon2::{Argon2, PasswordHasher};
-use bailiwick_alerts as alerting;
+use bailiwick_alerts as alerts;
 use bailiwick_directory::objects;
 use bailiwick_domain::{Error, SystemId};
 use bailiwick_fleet::{inventory, systems};
@@ -72,15 +72,15 @@ api_test!(aliases_do_what_the_operations_do, |settings| on(settings), |t| async 
     let new = |call: Call| call.basic(&system.key, &system.secret);
     for base in BASES {
         for who in [&old as &(dyn Fn(Call) -> Call + Sync), &new] {
-            let at = |path: &str| t.post(&format!("{base}/proxy/{path}"));
-            let reply = who(at("heartbeat")).send().await.expect_message(200, "heartbeat acknowledged");
+            let post_to = |path: &str| t.post(&format!("{base}/proxy/{path}"));
+            let reply = who(post_to("heartbeat")).send().await.expect_message(200, "heartbeat acknowledged");
             assert_eq!(reply.data()["system_key"], json!(system.key));
             let document = json!({"installation": "nethserver", "facts": {"base": base}});
-            let reply = who(at("inventory")).json(document).send().await.expect(202);
+            let reply = who(post_to("inventory")).json(document).send().await.expect(202);
             assert_eq!(reply.message(), "Inventory received and queued for processing");
             for path in ["alerts", "alerts/", "alerts/api/v2/alerts"] {
                 let alert = json!([{"labels": {"alertname": "A"}}]);
-                let reply = who(at(path)).json(alert).send().await.expect(200);
+                let reply = who(post_to(path)).json(alert).send().await.expect(200);
                 assert_eq!(reply.text(), "", "{base} {path}");
             }
         }
@@ -368,7 +368,7 @@ api_test!(an_imported_hash_is_accepted_once_and_replaced, |t| async move {
     assert_eq!(count(&t, &owner, "?search=neth-old").await, 1);
     let push = t.post("/services/mimir/alertmanager/api/v2/alerts").basic(&system.key, &system.secret);
     push.json(json!([{"labels": {"alertname": "A"}}])).send().await.expect(200);
-    alerting::purge_ended(&t.app.alerts).await.unwrap();
+    alerts::purge_ended(&t.app.alerts).await.unwrap();
 });
 
 api_test!(an_imported_secret_can_be_registered, |t| async move {
@@ -402,7 +402,7 @@ api_test!(what_cannot_be_imported_is_named_line_by_line_and_changes_nothing, |t|
     let fresh = made(&t, &owner, tree.customer, "S").await;
     let (id, hash) = (text(&fresh, "id"), argon2id(HIDDEN));
     let unknown = "01950000-0000-7000-8000-000000000000";
-    for (row, said) in [
+    for (row, message) in [
         (format!("x,{OLD_ID},{OLD_SECRET},,,,"), "line 3, system_id is no id of a system"),
         (format!("{unknown},a,{OLD_SECRET},,,,"), "line 3, system_id is no id of a system"),
         (format!("{id},,,,,,"), "line 3, system_id has neither an older pair nor a key with its secret"),
@@ -437,16 +437,16 @@ api_test!(what_cannot_be_imported_is_named_line_by_line_and_changes_nothing, |t|
     ] {
         // A good line before it is not taken either.
         let rows = format!("{},{OLD_ID},{OLD_SECRET},,,,\n{row}", registered.id);
-        assert_eq!(import(&t, &rows).await, Err(vec![said.to_owned()]), "{row}");
+        assert_eq!(import(&t, &rows).await, Err(vec![message.to_owned()]), "{row}");
     }
     let row = format!("{},,,KEY,{PUBLIC},\"{hash}\",", registered.id);
-    let said = "line 2, system_id is registered: it keeps its key and secret";
-    assert_eq!(import(&t, &row).await, Err(vec![said.to_owned()]));
+    let message = "line 2, system_id is registered: it keeps its key and secret";
+    assert_eq!(import(&t, &row).await, Err(vec![message.to_owned()]));
     assert_eq!(Q::new("SELECT COUNT(*) FROM legacy_credentials").count(&t.app.platform.db).await.unwrap(), 0);
     pair(&t, registered.id).await;
     let row = format!("{id},{OLD_ID},{OLD_SECRET},,,,");
-    let said = "line 2, legacy_id belongs to another system";
-    assert_eq!(import(&t, &row).await, Err(vec![said.to_owned()]));
+    let message = "line 2, legacy_id belongs to another system";
+    assert_eq!(import(&t, &row).await, Err(vec![message.to_owned()]));
     let wrong = import(&t, "\n\nx,,,,,,").await.unwrap_err();
     assert_eq!(wrong, ["line 4, system_id is no id of a system"]);
     let wrong = import(&t, "1,2,3").await.unwrap_err();

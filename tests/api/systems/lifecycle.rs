@@ -59,7 +59,7 @@ pub(super) async fn counters_are_true(t: &Test) {
     .all(&t.app.platform.db)
     .await
     .unwrap();
-    assert!(wrong.iter().all(|(kept, rows)| kept == rows), "{wrong:?}");
+    assert!(wrong.iter().all(|(stored, rows)| stored == rows), "{wrong:?}");
 }
 
 async fn processes(t: &Test) -> Option<Test> {
@@ -141,19 +141,19 @@ api_test!(states_of_a_system, |t| async move {
 });
 
 // Proves spec: guarantees#systems 3.
-api_test!(a_restored_system_is_what_its_heartbeat_says_at_once, |t| async move {
+api_test!(a_restored_system_has_its_heartbeat_status_at_once, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let (own, below) = (t.system(tree.customer).await, t.system(tree.customer).await);
-    let unheard = t.system(tree.customer).await;
+    let silent = t.system(tree.customer).await;
     for system in [&own, &below] {
         beat(&t, system).await.expect(200);
     }
     let status = async |system: &Seeded| {
         let shown = get(&t, &d, &format!("/{}", system.id)).await.expect(200).data();
-        let of = |query: &str| format!("?status={query}&system_key={}", system.key);
+        let filter = |query: &str| format!("?status={query}&system_key={}", system.key);
         let status = text(&shown, "status").to_owned();
-        assert_eq!(count(&t, &d, &of(&status)).await, 1, "{status}");
+        assert_eq!(count(&t, &d, &filter(&status)).await, 1, "{status}");
         assert_eq!(shown["heartbeat_status"], shown["status"]);
         status
     };
@@ -164,24 +164,24 @@ api_test!(a_restored_system_is_what_its_heartbeat_says_at_once, |t| async move {
     t.patch(&format!("/api/resellers/{}/restore", tree.reseller)).bearer(&d.token).send().await.expect(200);
     done(&t, &d, "restore", own.id).await;
     assert_eq!((status(&own).await.as_str(), status(&below).await.as_str()), ("active", "active"));
-    assert_eq!(status(&unheard).await, "unknown");
+    assert_eq!(status(&silent).await, "unknown");
     t.pass(Duration::from_micros(1)).await;
     done(&t, &d, "delete", own.id).await;
     done(&t, &d, "restore", own.id).await;
     assert_eq!((status(&own).await.as_str(), status(&below).await.as_str()), ("inactive", "inactive"));
-    assert_eq!(status(&unheard).await, "unknown");
+    assert_eq!(status(&silent).await, "unknown");
 });
 
 // Proves spec: guarantees#systems 4.
-api_test!(nothing_about_liveness_is_written_while_a_system_is_suspended, |t| async move {
+api_test!(no_liveness_is_written_while_a_system_is_suspended, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
-    let (own, below, unheard) =
+    let (own, below, silent) =
         (t.system(tree.customer).await, t.system(tree.reseller).await, t.system(tree.customer).await);
     for system in [&own, &below] {
         beat(&t, system).await.expect(200);
     }
-    let kept = async || {
+    let activity_rows = async || {
         let activity: Vec<(uuid::Uuid, Option<i64>)> = Q::new(
             "SELECT system_id, CAST([[EXTRACT(EPOCH FROM last_heartbeat) * 1000000||last_heartbeat]] AS BIGINT) \
              FROM system_activity ORDER BY system_id",
@@ -191,39 +191,39 @@ api_test!(nothing_about_liveness_is_written_while_a_system_is_suspended, |t| asy
         .unwrap();
         activity
     };
-    let before = kept().await;
+    let before = activity_rows().await;
     assert_eq!(before.iter().filter(|(_, at)| at.is_some()).count(), 2);
-    for system in [&own, &unheard] {
+    for system in [&own, &silent] {
         done(&t, &owner, "suspend", system.id).await;
     }
     t.suspend_organization(tree.distributor).await;
-    for system in [&own, &below, &unheard] {
+    for system in [&own, &below, &silent] {
         beat(&t, system).await.expect_message(401, "invalid system credentials");
         let shown = get(&t, &owner, &format!("/{}", system.id)).await.expect(200).data();
         assert_eq!(text(&shown, "status"), "suspended");
     }
     t.advance(Duration::from_secs(20 * 60 - 1));
     assert!(bailiwick_alerts::liveness_monitor::check(&t.app.alerts).await.unwrap().is_leader);
-    assert_eq!(kept().await, before);
+    assert_eq!(activity_rows().await, before);
     // As soon as the systems are reactivated, their status follows from their heartbeats, and a second later it has
     // changed.
     let path = format!("/api/distributors/{}/reactivate", tree.distributor);
     t.patch(&path).bearer(&owner.token).send().await.expect(200);
-    for system in [&own, &unheard] {
+    for system in [&own, &silent] {
         done(&t, &owner, "reactivate", system.id).await;
     }
     let statuses = async || {
-        let mut found = Vec::new();
-        for system in [&own, &below, &unheard] {
+        let mut words = Vec::new();
+        for system in [&own, &below, &silent] {
             let shown = get(&t, &owner, &format!("/{}", system.id)).await.expect(200).data();
-            found.push(text(&shown, "status").to_owned());
+            words.push(text(&shown, "status").to_owned());
         }
-        found
+        words
     };
     assert_eq!(statuses().await, ["active", "active", "unknown"]);
     t.pass(Duration::from_secs(1)).await;
     assert_eq!(statuses().await, ["inactive", "inactive", "unknown"]);
-    assert_eq!(kept().await, before);
+    assert_eq!(activity_rows().await, before);
 });
 
 api_test!(what_the_organization_decides_a_system_cannot_be_freed_of, |t| async move {
@@ -372,7 +372,7 @@ async fn a_change_of_a_system_leaves_the_cached_credentials_of_others() {
     assert!(!db.is_credential_current(changed.id, read));
     assert!(db.is_credential_current(other.id, read), "its entry still counts");
 
-    // What concerns an organization concerns all, and so does a move by a version that does not say whom it concerns.
+    // What concerns an organization concerns all, and so does a move by a version that does not name the organization.
     let read = db.auth_epoch().await.unwrap();
     let path = format!("/api/customers/{}/suspend", tree.other_customer);
     t.patch(&path).bearer(&owner.token).send().await.expect(200);

@@ -125,7 +125,7 @@ api_test!(pages_far_behind_and_searches_are_those_of_the_rows, |t| async move {
                 }
                 q.push(" AND (s.search_key LIKE ?").arg(format!("%{text}%"));
                 if text == "activ" {
-                    // Both words contain it: whatever was ever heard of and is not suspended.
+                    // Both words contain it: every system with a heartbeat that is not suspended.
                     q.push(
                         " OR (s.suspended_at IS NULL AND o.eff_suspended_at IS NULL AND EXISTS (SELECT 1 \
                         FROM system_activity a WHERE a.system_id = s.id AND a.last_heartbeat IS NOT NULL))",

@@ -52,8 +52,8 @@ fn acceptor() -> TlsAcceptor {
 
 /// Serves TLS and answers 503 to everything; counts the requests.
 fn serve(listener: TcpListener) -> Arc<AtomicUsize> {
-    let (acceptor, asked) = (acceptor(), Arc::new(AtomicUsize::new(0)));
-    let counted = asked.clone();
+    let (acceptor, connections) = (acceptor(), Arc::new(AtomicUsize::new(0)));
+    let counted = connections.clone();
     tokio::task::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let Ok(mut stream) = acceptor.accept(stream).await else { continue };
@@ -66,18 +66,18 @@ fn serve(listener: TcpListener) -> Arc<AtomicUsize> {
             let _ = stream.shutdown().await;
         }
     });
-    asked
+    connections
 }
 
 async fn system_at(t: &Test, system_type: &str, fqdn: &str) -> String {
     let tree = t.tree().await;
     let made = made(t, &t.owner().await, tree.customer, "S").await;
     let id = text(&made, "id").to_owned();
-    let told = Q::new("UPDATE systems SET type = ?, fqdn = ? WHERE id = ?")
+    let update = Q::new("UPDATE systems SET type = ?, fqdn = ? WHERE id = ?")
         .bind(system_type)
         .bind(fqdn)
         .bind(id.parse::<bailiwick_domain::SystemId>().unwrap());
-    change(t, told).await;
+    change(t, update).await;
     id
 }
 
@@ -88,11 +88,11 @@ async fn check(t: &Test, id: &str) -> Reply {
 // Proves spec: acceptance#scenarios 28.
 api_test!(any_answer_counts, |settings| laboratory(settings), |t| async move {
     let (address, listener) = appliance_address().await;
-    let asked = serve(listener);
+    let connections = serve(listener);
     let id = system_at(&t, "nsec", &address.to_string()).await;
     let reply = check(&t, &id).await.expect_message(200, "reachability check completed");
     assert_eq!(reply.data(), json!({"reachable": true, "url": format!("https://{address}:9090")}));
-    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
 });
 
 api_test!(nobody_there_names_the_first_address, |settings| laboratory(settings), |t| async move {
@@ -105,16 +105,16 @@ api_test!(nobody_there_names_the_first_address, |settings| laboratory(settings),
     );
 });
 
-api_test!(nothing_inside_is_asked, |t| async move {
+api_test!(internal_addresses_are_never_contacted, |t| async move {
     let (address, listener) = appliance_address().await;
-    let asked = serve(listener);
+    let connections = serve(listener);
     for fqdn in
         [address.to_string(), format!("[::ffff:{address}]"), format!("user@{address}"), "localhost".into()]
     {
         let id = system_at(&t, "nsec", &fqdn).await;
         assert_eq!(check(&t, &id).await.expect(200).data(), json!({"reachable": false, "url": ""}), "{fqdn}");
     }
-    assert_eq!(asked.load(Ordering::SeqCst), 0);
+    assert_eq!(connections.load(Ordering::SeqCst), 0);
 });
 
 api_test!(ten_checks_a_minute_and_only_within_the_scope, |t| async move {
@@ -133,20 +133,20 @@ api_test!(ten_checks_a_minute_and_only_within_the_scope, |t| async move {
 
 /// Counts the connections to an address.
 fn count_connections(listener: TcpListener) -> Arc<AtomicUsize> {
-    let seen = Arc::new(AtomicUsize::new(0));
-    let counted = seen.clone();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = connections.clone();
     tokio::task::spawn(async move {
         while listener.accept().await.is_ok() {
             counted.fetch_add(1, Ordering::SeqCst);
         }
     });
-    seen
+    connections
 }
 
 // Proves spec: guarantees#systems 38.
 api_test!(no_spelling_of_an_address_inside_leads_to_a_connection, |t| async move {
     let (address, listener) = appliance_address().await;
-    let seen = count_connections(listener);
+    let connections = count_connections(listener);
     let [a, b, c, d] = address.octets();
     let number = u32::from(address);
     for fqdn in [
@@ -177,11 +177,11 @@ api_test!(no_spelling_of_an_address_inside_leads_to_a_connection, |t| async move
             let id = system_at(&t, kind, &fqdn).await;
             // A person of its own: each may ask ten times a minute.
             let who = t.user(t.owner().await.org, &["admin"]).await;
-            let found = get(&t, &who, &format!("/{id}/reachability")).await.expect(200).data();
-            assert_eq!(found, json!({"reachable": false, "url": ""}), "{kind} {fqdn}");
+            let answer = get(&t, &who, &format!("/{id}/reachability")).await.expect(200).data();
+            assert_eq!(answer, json!({"reachable": false, "url": ""}), "{kind} {fqdn}");
         }
     }
-    assert_eq!(seen.load(Ordering::SeqCst), 0);
+    assert_eq!(connections.load(Ordering::SeqCst), 0);
 });
 
 /// Serves TLS and answers every request with a redirect to another address.
@@ -202,7 +202,7 @@ fn redirect(listener: TcpListener, to: Ipv4Addr) {
 // Proves spec: guarantees#systems 38.
 api_test!(neither_a_redirect_nor_a_second_look_at_the_name_leads_inside, |t| async move {
     let (inside, listener) = appliance_address().await;
-    let seen = count_connections(listener);
+    let connections = count_connections(listener);
     let (appliance, listener) = appliance_address().await;
     redirect(listener, inside);
     // Only the appliance's own address may be asked.
@@ -212,14 +212,14 @@ api_test!(neither_a_redirect_nor_a_second_look_at_the_name_leads_inside, |t| asy
         })
         .await;
     let id = system_at(&p, "nsec", &appliance.to_string()).await;
-    let found = check(&p, &id).await.expect(200).data();
-    assert_eq!(found, json!({"reachable": true, "url": format!("https://{appliance}:9090")}));
-    assert_eq!(seen.load(Ordering::SeqCst), 0);
+    let answer = check(&p, &id).await.expect(200).data();
+    assert_eq!(answer, json!({"reachable": true, "url": format!("https://{appliance}:9090")}));
+    assert_eq!(connections.load(Ordering::SeqCst), 0);
     // The connection goes to the address that was checked, whatever the name means by then. `localhost` means an
     // address that may not be asked, and a name that does not exist any more is no obstacle.
     let candidate = Candidate { url: String::new(), port: 9090, path: "/" };
     for name in ["localhost", "gone.invalid", &inside.to_string()] {
         assert!(p.app.fleet.reach.answers(name, &[appliance.into()], &candidate).await, "{name}");
     }
-    assert_eq!(seen.load(Ordering::SeqCst), 0);
+    assert_eq!(connections.load(Ordering::SeqCst), 0);
 });

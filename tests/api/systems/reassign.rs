@@ -3,7 +3,7 @@
 
 use super::{backups::stored, lifecycle::counters_are_true, *};
 use crate::applications::figures_are_true;
-use bailiwick_alerts::{self as alerting, Sender, liveness_monitor};
+use bailiwick_alerts::{self as alerts, Sender, liveness_monitor};
 use bailiwick_fleet::inventory;
 use bailiwick_identity::credentials;
 use bailiwick_store::leases;
@@ -28,7 +28,7 @@ async fn cleared(t: &Test) {
 }
 
 /// The records of the moves, by time: from, to, the five numbers.
-async fn kept(t: &Test) -> Vec<(OrgId, OrgId, [i64; 5])> {
+async fn move_records(t: &Test) -> Vec<(OrgId, OrgId, [i64; 5])> {
     let rows: Vec<(uuid::Uuid, uuid::Uuid, i64, i64, i64, i64, i64)> = Q::new(
         "SELECT from_org_id, to_org_id, backups_copied, backups_deleted, silences_cleared, history_rows_reassigned, \
          apps_unassigned FROM system_reassignments ORDER BY occurred_at, id",
@@ -92,7 +92,7 @@ api_test!(a_move_is_checked_in_order, |t| async move {
         put(&t, &d, id, json!({"organization_id": same})).await.expect(200);
     }
     assert_eq!(get(&t, &d, &format!("/{id}")).await.data()["organization"]["id"], json!(tree.customer));
-    assert_eq!(kept(&t).await, []);
+    assert_eq!(move_records(&t).await, []);
     // The lock ends by itself.
     t.advance(Duration::from_secs(300));
     let answer = put(&t, &d, id, json!({"organization_id": tree.reseller, "name": "Moved"})).await;
@@ -173,7 +173,7 @@ api_test!(people_and_names_of_the_former_branch_are_not_shown, |t| async move {
         }
         let changed = put(&t, &who, id, json!({"notes": "ours"})).await.expect(200);
         assert_eq!(changed.data()["created_by"]["name"], "");
-        // No filter and no search says whether a guess is right.
+        // No filter and no search reveals whether a guess is right.
         for guess in [&near["created_by"]["email"], &near["created_by"]["name"]] {
             let path = format!("/api/systems?search={}", guess.as_str().unwrap().replace(' ', "%20"));
             let listed = t.get(&path).bearer(&who.token).send().await.expect(200).data();
@@ -218,8 +218,8 @@ api_test!(what_the_new_organization_is_the_system_becomes, |t| async move {
 });
 
 /// Every number and list of systems and applications a person sees.
-async fn seen(t: &Test, who: &Persona) -> Vec<(String, Value)> {
-    let mut seen = Vec::new();
+async fn views(t: &Test, who: &Persona) -> Vec<(String, Value)> {
+    let mut views = Vec::new();
     for path in [
         "/systems",
         "/systems?status=active",
@@ -234,11 +234,11 @@ async fn seen(t: &Test, who: &Persona) -> Vec<(String, Value)> {
         "/customers",
     ] {
         let data = t.get(&format!("/api{path}")).bearer(&who.token).send().await.expect(200).data();
-        seen.push((path.to_owned(), data));
+        views.push((path.to_owned(), data));
     }
     let csv = t.get("/api/systems/export?format=csv").bearer(&who.token).send().await.expect(200);
-    seen.push(("export".to_owned(), json!(csv.text())));
-    seen
+    views.push(("export".to_owned(), json!(csv.text())));
+    views
 }
 
 async fn stats(t: &Test, who: &Persona, family: &str, org: OrgId) -> (Value, Value) {
@@ -267,13 +267,13 @@ api_test!(everything_of_a_system_goes_along_with_it, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     // Before: the view of the old side without the system, and of the new side with it.
-    let empty = seen(&t, &t.user(tree.other_reseller, &["admin"]).await).await;
+    let empty = views(&t, &t.user(tree.other_reseller, &["admin"]).await).await;
     let system = furnished(&t, &tree).await;
     stored(&t, &system, "ciphertext").await;
     let (old, new) = (t.user(tree.reseller, &["admin"]).await, t.user(tree.other_reseller, &["admin"]).await);
     let application = {
-        let found = t.get(&format!("/api/applications/{}-mail1", system.id)).bearer(&old.token).send().await;
-        text(&found.expect(200).data(), "id").to_owned()
+        let answer = t.get(&format!("/api/applications/{}-mail1", system.id)).bearer(&old.token).send().await;
+        text(&answer.expect(200).data(), "id").to_owned()
     };
     let before = get(&t, &old, &format!("/{}", system.id)).await.expect(200).data();
     let call = t.put(&format!("/api/systems/{}", system.id)).bearer(&owner.token);
@@ -292,19 +292,19 @@ api_test!(everything_of_a_system_goes_along_with_it, |t| async move {
         t.get(&path).bearer(&new.token).send().await.expect(200);
     }
     t.get(&format!("/api{of_application}")).bearer(&old.token).send().await.expect(404);
-    let found = t.get(&format!("/api{of_application}")).bearer(&new.token).send().await.expect(200).data();
-    assert_eq!((&found["status"], found.get("organization")), (&json!("unassigned"), None));
-    for (path, data) in seen(&t, &old).await {
+    let answer = t.get(&format!("/api{of_application}")).bearer(&new.token).send().await.expect(200).data();
+    assert_eq!((&answer["status"], answer.get("organization")), (&json!("unassigned"), None));
+    for (path, data) in views(&t, &old).await {
         for word in [system.id.to_string(), application.clone(), system.key.clone()] {
             assert!(!data.to_string().contains(&word), "{path}: {data}");
         }
     }
-    let fresh = seen(&t, &new).await;
+    let fresh = views(&t, &new).await;
     assert_ne!(fresh, empty);
-    let totals = |seen: &[(String, Value)], path: &str| {
-        seen.iter().find(|(p, _)| p == path).unwrap().1["total"].clone()
+    let totals = |views: &[(String, Value)], path: &str| {
+        views.iter().find(|(p, _)| p == path).unwrap().1["total"].clone()
     };
-    let left = seen(&t, &old).await;
+    let left = views(&t, &old).await;
     assert_eq!((totals(&left, "/systems/totals"), totals(&fresh, "/systems/totals")), (json!(1), json!(1)));
     assert_eq!(
         (totals(&left, "/applications/totals"), totals(&fresh, "/applications/totals")),
@@ -326,7 +326,7 @@ api_test!(everything_of_a_system_goes_along_with_it, |t| async move {
     assert_eq!(back.expect(200).data()["status"], "unassigned");
     figures_are_true(&t).await;
     cleared(&t).await;
-    assert_eq!(kept(&t).await, [(tree.customer, tree.other_customer, [1, 1, 0, 0, 2])]);
+    assert_eq!(move_records(&t).await, [(tree.customer, tree.other_customer, [1, 1, 0, 0, 2])]);
     let actor: (uuid::Uuid, String, uuid::Uuid, String, String, String) = Q::new(
         "SELECT actor_user_id, actor_user_email, actor_organization_id, actor_ip, user_agent, system_key \
          FROM system_reassignments",
@@ -358,10 +358,10 @@ api_test!(everything_of_a_system_goes_along_with_it, |t| async move {
     let path = format!("/api/distributors/{}/destroy", tree.distributor);
     t.delete(&path).bearer(&owner.token).send().await.expect(200);
     cleared(&t).await;
-    assert_eq!(kept(&t).await, [(tree.customer, tree.other_customer, [1, 1, 0, 0, 2])]);
+    assert_eq!(move_records(&t).await, [(tree.customer, tree.other_customer, [1, 1, 0, 0, 2])]);
 });
 
-/// The system's own alerts or silences that are in force.
+/// The system's own active alerts or silences.
 async fn own(t: &Test, system: &Seeded, what: &str) -> Vec<Value> {
     let reply =
         t.get(&format!("{ALERTS}/{what}")).basic(&system.key, &system.secret).send().await.expect(200);
@@ -369,7 +369,7 @@ async fn own(t: &Test, system: &Seeded, what: &str) -> Vec<Value> {
     all.into_iter().filter(|one| one["status"]["state"] != "expired").collect()
 }
 
-/// How many alerts fire and silences are in force in a tenant.
+/// How many alerts and silences are active in a tenant.
 async fn in_force(t: &Test, tenant: OrgId) -> (u64, u64) {
     let count = async |table: &str| {
         let sql = format!("SELECT COUNT(*) FROM {table} WHERE organization_id = ? AND ends_at > ?");
@@ -416,12 +416,12 @@ api_test!(alerts_and_silences_end_in_the_tenant_that_was_left, |t| async move {
     assert_eq!(in_force(&t, tree.customer).await, (2, 3));
     assert_eq!((own(&t, &beside, "alerts").await.len(), own(&t, &beside, "silences").await.len()), (2, 2));
     assert_eq!((own(&t, &system, "alerts").await.len(), own(&t, &system, "silences").await.len()), (0, 0));
-    assert_eq!(kept(&t).await, [(tree.customer, tree.other_customer, [0, 0, 1, 2, 0])]);
-    let router = t.app.alerts.alerting().router_for_worker();
+    assert_eq!(move_records(&t).await, [(tree.customer, tree.other_customer, [0, 0, 1, 2, 0])]);
+    let router = t.app.alerts.state.router_for_worker();
     let late = alert("Late").to_string();
-    alerting::push_alerts(&t.app.alerts, &router, &Sender::new(&early, "r"), late.as_bytes()).await.unwrap();
+    alerts::push_alerts(&t.app.alerts, &router, &Sender::new(&early, "r"), late.as_bytes()).await.unwrap();
     assert_eq!(in_force(&t, tree.customer).await, (3, 3));
-    // Its alerts from now on are in the new tenant, and stay there when the old one is looked at again.
+    // Its alerts from now on are in the new tenant, and stay there when the old one is read again.
     post(&system, "alerts", alert("DiskFull")).await.expect(200);
     assert_eq!(in_force(&t, tree.other_customer).await, (1, 0));
     let fired = own(&t, &system, "alerts").await;

@@ -25,7 +25,7 @@ api_test!(registration_in_the_order_of_the_contract, |t| async move {
     let made = made(&t, &owner, tree.customer, "S").await;
     let (secret, id) = (text(&made, "system_secret"), text(&made, "id").parse().unwrap());
     let wrong = format!("{}.{}", secret.split('.').next().unwrap(), "0".repeat(40));
-    // Rule 14: whatever its state, only the right secret learns of it.
+    // Rule 14: only a caller with the right secret gets its state.
     for column in ["", "suspended_at", "deleted_at"] {
         match column {
             "suspended_at" => t.suspend_system(id).await,

@@ -19,7 +19,7 @@ async fn lifecycle(t: &Test, who: &Persona, path: &str) {
     t.patch(&format!("/api/{path}")).bearer(&who.token).send().await.expect(200);
 }
 
-/// For each status the list's number is that of the totals, and every row says the status it is listed under.
+/// For each status the list's number is that of the totals, and every row has the status it is listed under.
 async fn agrees(t: &Test, who: &Persona) -> Value {
     let all = totals(t, who, "").await;
     for status in ["active", "inactive", "unknown", "suspended"] {
@@ -248,15 +248,16 @@ api_test!(filters_offer_what_the_caller_sees, |t| async move {
     let (customer, reseller) =
         (org(tree.customer, "Alfa Customer", "customer"), org(tree.reseller, "Alfa Reseller", "reseller"));
     assert_eq!(shown["organizations"], json!([customer, reseller]));
-    let mut by = Vec::new();
+    let mut creators = Vec::new();
     for (who, org, name) in [(&d, tree.distributor, "Alfa Distributor"), (&r, tree.reseller, "Alfa Reseller")]
     {
         let me = t.get("/api/me").bearer(&who.token).send().await.expect(200).data();
-        by.push(json!({"user_id": who.id, "name": me["name"], "email": me["email"], "organization_id": org,
+        creators.push(json!({"user_id": who.id, "name": me["name"], "email": me["email"],
+            "organization_id": org,
             "organization_name": name}));
     }
-    by.sort_by_key(|c| c["name"].as_str().unwrap().to_owned());
-    assert_eq!(shown["created_by"], json!(by));
+    creators.sort_by_key(|c| c["name"].as_str().unwrap().to_owned());
+    assert_eq!(shown["created_by"], json!(creators));
     let c = t.user(tree.customer, &["reader"]).await;
     let own = filters(&c).await;
     assert_eq!((&own["products"], &own["organizations"]), (&json!(["ns8"]), &json!([customer])));

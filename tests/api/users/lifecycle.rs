@@ -46,7 +46,7 @@ async fn counters_are_true(t: &Test) {
     .all(&t.app.platform.db)
     .await
     .unwrap();
-    assert!(wrong.iter().all(|(kept, rows)| kept == rows), "{wrong:?}");
+    assert!(wrong.iter().all(|(stored, rows)| stored == rows), "{wrong:?}");
 }
 
 /// The processes that serve this database.

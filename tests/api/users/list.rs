@@ -46,12 +46,12 @@ api_test!(lists_of_users, |t| async move {
         }
     }
     // Each column sorts by the value that it shows, without regard to case.
-    let found = get(&t, &d, "/api/users?search=z1").await.expect(200).data();
-    let path = format!("/api/users/{}", found["users"][0]["id"].as_str().unwrap());
+    let answer = get(&t, &d, "/api/users?search=z1").await.expect(200).data();
+    let path = format!("/api/users/{}", answer["users"][0]["id"].as_str().unwrap());
     t.advance(Duration::from_secs(1));
     t.put(&path).bearer(&d.token).json(json!({"name": "anna"})).send().await.expect(200);
     type Pick = fn(&Value) -> String;
-    let of: [(&str, Pick); 3] = [
+    let columns: [(&str, Pick); 3] = [
         ("username", |u| u["username"].as_str().unwrap().to_lowercase()),
         ("updated_at", |u| u["updated_at"].as_str().unwrap().to_owned()),
         // A user without a known creator comes last.
@@ -59,7 +59,7 @@ api_test!(lists_of_users, |t| async move {
             u["created_by"]["name"].as_str().map_or("\u{10ffff}".to_owned(), str::to_lowercase)
         }),
     ];
-    for (column, pick) in of {
+    for (column, pick) in columns {
         let rows = get(&t, &d, &format!("/api/users?sort_by={column}")).await.expect(200).data();
         let shown: Vec<String> = rows["users"].as_array().unwrap().iter().map(pick).collect();
         assert!(shown.is_sorted() && shown.first() != shown.last(), "{column}: {shown:?}");
@@ -90,9 +90,9 @@ api_test!(lists_of_users, |t| async move {
         assert_eq!(list(nothing).await, [""; 0], "{nothing}");
     }
     assert_eq!(list(&format!("organization_id={}", tree.other_customer)).await, [""; 0]);
-    let found = get(&t, &d, "/api/users?search=z3").await.expect(200).data();
-    let z3: UserId = found["users"][0]["id"].as_str().unwrap().parse().unwrap();
-    assert_eq!(found["users"][0].get("can_be_impersonated"), None);
+    let answer = get(&t, &d, "/api/users?search=z3").await.expect(200).data();
+    let z3: UserId = answer["users"][0]["id"].as_str().unwrap().parse().unwrap();
+    assert_eq!(answer["users"][0].get("can_be_impersonated"), None);
     t.suspend_user(z3).await;
     assert_eq!(list("status=active").await.len(), 3);
     assert_eq!(list("status=suspended").await, ["z3@example.org"]);
@@ -152,7 +152,7 @@ api_test!(a_creator_of_another_branch_is_not_shown, |t| async move {
         assert_eq!(shown["created_by"], Value::Null);
         let changed = put(&t, &who, id, json!({"name": "Ours"})).await.expect(200);
         assert_eq!(changed.data()["created_by"], Value::Null);
-        // No filter says whether a guess is right.
+        // No filter reveals whether a guess is right.
         for guess in [former.id.to_string(), tree.reseller.to_string()] {
             let found = emails(get(&t, &who, &format!("/api/users?created_by={guess}")).await);
             assert_eq!(found, Vec::<String>::new(), "{guess}");

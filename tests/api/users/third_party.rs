@@ -113,7 +113,7 @@ api_test!(an_application_of_one_organization, |t| async move {
     let control = AccessControl { organization_ids: vec![tree.reseller.to_string()], ..Default::default() };
     let mut settings = (*t.app.settings).clone();
     settings.provider.clients = vec![application("one", Some(control))];
-    let seen = async |org| {
+    let count = async |org| {
         let who = t.user(org, &["reader"]).await;
         let authorization = format!("Bearer {}", who.token);
         let request = BearerRequest {
@@ -125,5 +125,5 @@ api_test!(an_application_of_one_organization, |t| async move {
         let caller = authenticate_bearer(&t.app.identity, &request).await.unwrap();
         third_party::list(&settings, &*t.app.platform.entropy, "https://x.example/auth", &caller).len()
     };
-    assert_eq!((seen(tree.reseller).await, seen(tree.customer).await), (1, 0));
+    assert_eq!((count(tree.reseller).await, count(tree.customer).await), (1, 0));
 });

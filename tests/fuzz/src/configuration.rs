@@ -2,7 +2,7 @@
 //! recipients of the configuration (publishing checks this), after the merge with a layer above as well. The body comes
 //! first; the layer above, if any, follows a zero byte.
 
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     config::{History, Layer, Posted, Publishing, Smtp, Timing, Upload, merge, shown_yaml},
     receivers::Channels,
     texts::{Language, Pages, Surroundings, Zone},

@@ -2,7 +2,7 @@
 //! expression and its opposite never agree, and nothing takes more than its bound. The first byte says what the rest
 //! is; a value to be matched follows a zero byte.
 
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     AlertsQuery, Labels, Limits, Matcher, Nanos, Op, SilencesQuery, re2,
     webhook_target::{AllowedHosts, Target},
 };

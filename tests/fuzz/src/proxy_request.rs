@@ -2,24 +2,24 @@
 //! which request it is, the rest is the body or the query. The request that the service sends on reads back as itself,
 //! names its system, and holds nothing more.
 
-use bailiwick_alerting::{
-    AlertsQuery, Identity, Intake, Limits, Matcher, Nanos, SilenceIntake, SilencesQuery,
+use bailiwick_alertmanager::{
+    AlertsQuery, Intake, Limits, Matcher, Nanos, SenderLabels, SilenceIntake, SilencesQuery,
     alert::write_alerts,
     parse_alerts, parse_silence,
     silence::{is_owned, path_id, write_silence},
 };
 use std::time::Duration;
 
-fn own() -> Identity {
+fn own() -> SenderLabels {
     let text = str::to_owned;
-    Identity {
+    SenderLabels {
         system_key: text("SYS-OWN"),
         system_id: text("01990000-0000-7000-8000-000000000001"),
         organization_id: text("01990000-0000-7000-8000-000000000002"),
         system_name: text("a \"name\""),
         organization_name: text("{{ .system_key }}"),
         organization_type: text("customer"),
-        ..Identity::default()
+        ..SenderLabels::default()
     }
 }
 

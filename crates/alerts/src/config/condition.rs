@@ -1,6 +1,6 @@
 //! The state of a layer, for conditional requests.
 
-use bailiwick_alerting::config::Layer;
+use bailiwick_alertmanager::config::Layer;
 use bailiwick_domain::{Error, Result};
 use bailiwick_platform::conditions::Editable;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use super::{plan_of, sealed, target};
 use crate::Alerts;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Labels, Severity,
     config::{BLACKHOLE, Layer, Tree, merge},
     receivers::{AnyRecipient, Channels, RecipientKind},
@@ -83,8 +83,8 @@ impl Notified {
     }
 }
 
-/// The same for a reader, as `GET /alerts/config/effective` lets them see it: recipients that only organizations above
-/// theirs name are hidden.
+/// [`explain`] for a reader, as `GET /alerts/config/effective` lets them see it: recipients that only organizations
+/// above theirs name are hidden.
 ///
 /// # Errors
 /// 403 for an organization out of reach.
@@ -94,8 +94,8 @@ pub async fn explain_to(
     organization: Option<&str>,
     labels: Labels,
 ) -> Result<Explanation> {
-    let (_, place) = target(&service.platform.db, caller, Permission::ConfigAlerts, organization).await?;
-    walk(service, &place, labels, &hierarchy(caller)).await
+    let (_, node) = target(&service.platform.db, caller, Permission::ConfigAlerts, organization).await?;
+    walk(service, &node, labels, &hierarchy(caller)).await
 }
 
 /// Walks the tree of a tenant with an alert; `labels` without `organization_id` are of that tenant.
@@ -103,26 +103,26 @@ pub async fn explain_to(
 /// # Errors
 /// An organization that does not exist, or the database's.
 pub async fn explain(service: &Alerts, tenant: OrgId, labels: Labels) -> Result<Explanation> {
-    let place = organizations::node(&service.platform.db, tenant)
+    let node = organizations::node(&service.platform.db, tenant)
         .await?
         .ok_or(Error::NotFound(ObjectKind::Organization))?;
-    walk(service, &place, labels, &Scope::Everything).await
+    walk(service, &node, labels, &Scope::Everything).await
 }
 
-async fn walk(service: &Alerts, place: &OrgNode, mut labels: Labels, known: &Scope) -> Result<Explanation> {
-    let tenant = place.path.id;
+async fn walk(service: &Alerts, node: &OrgNode, mut labels: Labels, readable: &Scope) -> Result<Explanation> {
+    let tenant = node.path.id;
     if labels.get("organization_id").is_none() {
         labels.insert("organization_id", tenant.to_string());
     }
-    let mut organization = (String::new(), place.org_type.as_str());
+    let mut organization = (String::new(), node.org_type.as_str());
     let (mut above, mut own) = (Vec::new(), None);
-    for link in alert_layers::chain(&service.platform.db, place.path).await? {
+    for link in alert_layers::chain(&service.platform.db, node.path).await? {
         if link.path.id == tenant {
             organization.0.clone_from(&link.name);
         }
         let Some(stored) = link.layer.filter(|_| !link.is_silent) else { continue };
         let layer = sealed::open(&service.platform.keys, link.path.id, stored.layer)?;
-        let named = NamedLayer { is_known: known.contains(&link.path), name: link.name, layer };
+        let named = NamedLayer { is_known: readable.contains(&link.path), name: link.name, layer };
         if link.path.id == tenant {
             own = Some(named);
         } else {
@@ -134,8 +134,8 @@ async fn walk(service: &Alerts, place: &OrgNode, mut labels: Labels, known: &Sco
     let plan = plan_of(&service.settings.alerting, tenant, &effective);
     let tree = Tree::new(&plan.route).map_err(Error::internal)?;
     let found = tree.route(&labels);
-    let at = found.first().ok_or_else(|| Error::internal("a tree without a root"))?;
-    let recipients = plan.receiver(&at.receiver).map(|r| r.recipients.all()).unwrap_or_default();
+    let destination = found.first().ok_or_else(|| Error::internal("a tree without a root"))?;
+    let recipients = plan.receiver(&destination.receiver).map(|r| r.recipients.all()).unwrap_or_default();
     let key = labels.get("system_key").unwrap_or_default().to_owned();
     let own = effective.systems.iter().find(|o| o.system_key == key).map(|o| &o.channels);
     let severity = Severity::of_label(labels.get("severity").unwrap_or_default());
@@ -144,9 +144,9 @@ async fn walk(service: &Alerts, place: &OrgNode, mut labels: Labels, known: &Sco
     Ok(Explanation {
         organization,
         severity,
-        route: at.route.clone(),
-        receiver: Some(at.receiver.clone()).filter(|name| name != BLACKHOLE),
-        waits: [at.group_wait, at.group_interval, at.repeat_interval],
+        route: destination.route.clone(),
+        receiver: Some(destination.receiver.clone()).filter(|name| name != BLACKHOLE),
+        waits: [destination.group_wait, destination.group_interval, destination.repeat_interval],
         labels,
         channels,
     })
@@ -189,13 +189,13 @@ impl Source<'_> {
                 return Notified { recipient: Some(recipient.description()), named_by: None };
             }
             let key = recipient.key();
-            let mut by = self.having(|channels| channels.recipients(kind).iter().any(|r| r.key() == key));
+            let mut layers = self.having(|channels| channels.recipients(kind).iter().any(|r| r.key() == key));
             // Whether organizations above name the same recipient, and how, is not the reader's to know.
             let is_it = |one: &AnyRecipient| one.key() == key && one.wants(self.severity);
-            let mut known = by.iter().filter(|named| named.is_known);
-            let known = known.find_map(|named| named.layer.channels.recipients(kind).into_iter().find(is_it));
-            by.retain(|named| named.is_known == known.is_some());
-            Notified { recipient: known.map(|one| one.description()), named_by: Some(names(&by)) }
+            let mut shown = layers.iter().filter(|named| named.is_known);
+            let shown = shown.find_map(|named| named.layer.channels.recipients(kind).into_iter().find(is_it));
+            layers.retain(|named| named.is_known == shown.is_some());
+            Notified { recipient: shown.map(|one| one.description()), named_by: Some(names(&layers)) }
         };
         let recipients = recipients.iter().filter(|r| r.kind() == kind).map(notified).collect();
         Channel { name: kind.as_str(), why, recipients }

@@ -2,7 +2,7 @@
 
 use crate::Alerts;
 use aws_lc_rs::digest::{SHA256, digest};
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     config::Layer,
     receivers::{AnyRecipient, RecipientKind},
 };
@@ -45,16 +45,16 @@ impl std::fmt::Display for LastFailure {
 /// # Errors
 /// The database's.
 pub async fn last_failures(service: &Alerts, layer: &Layer) -> Result<Vec<LastFailure>> {
-    let mut known: Vec<(String, &'static str, String)> = Vec::new();
+    let mut recipients: Vec<(String, &'static str, String)> = Vec::new();
     for channels in layer.all_channels() {
         for recipient in RecipientKind::ALL.iter().flat_map(|kind| channels.recipients(*kind)) {
-            known.push((digest_of(&recipient), recipient.kind().as_str(), recipient.name()));
+            recipients.push((digest_of(&recipient), recipient.kind().as_str(), recipient.name()));
         }
     }
-    let ids: Vec<String> = known.iter().map(|(id, ..)| id.clone()).collect();
+    let ids: Vec<String> = recipients.iter().map(|(id, ..)| id.clone()).collect();
     let failed = notification_log::failures(&service.platform.db, &ids).await?;
     let mut failures: Vec<LastFailure> = Vec::new();
-    for (id, channel, recipient) in known {
+    for (id, channel, recipient) in recipients {
         if let Some(f) = failed.iter().find(|f| f.recipient == id) {
             let one = LastFailure { channel, recipient, reason: f.reason.clone(), at: f.failed_at };
             if !failures.contains(&one) {

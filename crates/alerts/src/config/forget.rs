@@ -3,7 +3,7 @@
 //! ran again.
 
 use crate::Alerts;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     ListedSilence, Nanos, PostedAlert, SilenceState,
     alert::write_alerts,
     answer::{decode_alerts, decode_silences},
@@ -33,7 +33,7 @@ pub(super) async fn forget(
 
 async fn empty(service: &Alerts, client: &RouterClient, caller: Caller<'_>) -> Result<(), RouterError> {
     let now = Nanos::from_ts(service.platform.now());
-    let unreadable = |e: bailiwick_alerting::answer::Unreadable| RouterError::Unavailable(e.to_string());
+    let unreadable = |e: bailiwick_alertmanager::answer::Unreadable| RouterError::Unavailable(e.to_string());
     let listed = decode_alerts(&client.list_alerts(caller, "").await?).map_err(unreadable)?;
     let resolved: Vec<PostedAlert> = listed.into_iter().map(|alert| alert.ended(now)).collect();
     for some in resolved.chunks(ALERTS) {

@@ -1,5 +1,5 @@
 //! The alert configuration (spec: alert-configuration#layers): the layers of organizations, stored with their secrets
-//! sealed, and the configuration they form together for a tenant. `bailiwick_alerting::config` has the rules; this
+//! sealed, and the configuration they form together for a tenant. `bailiwick_alertmanager::config` has the rules; this
 //! module loads and stores the layers.
 //!
 //! Code that caches something derived from a configuration ([`plan`]) keeps the [`version`] it read *before* that:
@@ -29,7 +29,7 @@ pub use show::{EffectiveView, LayerView, LinkView, get, view, yaml};
 pub use watch::{READ_BACK, read_back};
 
 use crate::Alerts;
-use bailiwick_alerting::config::{Layer, Plan, merge};
+use bailiwick_alertmanager::config::{Layer, Plan, merge};
 use bailiwick_domain::{OrgId, OrgType, Result, Ts, UserId};
 use bailiwick_policy::{Caller, Granted, OrgNode, Permission, Refusal, alert_configuration};
 use bailiwick_settings::Alerting as Settings;
@@ -54,12 +54,12 @@ async fn target(
         (Some(named), Some((_, org_type))) if org_type != OrgType::Customer => named.parse::<OrgId>().ok(),
         (_, own) => own.map(|(id, _)| id),
     };
-    let place = match id {
+    let node = match id {
         Some(id) => organizations::node(on, id).await?,
         None => None,
     };
-    let granted = alert_configuration(caller, permission, place.as_ref())?;
-    Ok((granted, place.ok_or(Refusal::NotInHierarchy)?))
+    let granted = alert_configuration(caller, permission, node.as_ref())?;
+    Ok((granted, node.ok_or(Refusal::NotInHierarchy)?))
 }
 
 /// The layer of the caller's own organization with its secrets; nothing when none was saved.
@@ -98,14 +98,14 @@ pub async fn store(
     tx: &mut Tx,
     target: &Granted<OrgId>,
     layer: &Layer,
-    by: &Saving,
+    saving: &Saving,
 ) -> Result<()> {
     let stored = Stored {
         organization_id: target.id(),
         layer: sealed::seal(&service.platform.keys, &*service.platform.entropy, target.id(), layer)?,
-        updated_by: by.user,
-        updated_by_name: by.name.clone(),
-        updated_at: by.at,
+        updated_by: saving.user,
+        updated_by_name: saving.name.clone(),
+        updated_at: saving.at,
     };
     Ok(alert_layers::put(tx, target, &stored).await?)
 }
@@ -151,7 +151,7 @@ pub async fn plan(service: &Alerts, tenant: OrgId) -> Result<Option<Plan>> {
     Ok(effective.get(&tenant).map(|layer| plan_of(&service.settings.alerting, tenant, layer)))
 }
 
-/// The same of several at once.
+/// The plans of several tenants.
 ///
 /// # Errors
 /// As [`effective`].

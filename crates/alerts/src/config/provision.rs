@@ -7,7 +7,7 @@
 
 use super::{effective, forget::forget, publishing::publishing};
 use crate::Alerts;
-use bailiwick_alerting::config::{Layer, Publishing, Upload};
+use bailiwick_alertmanager::config::{Layer, Publishing, Upload};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
 use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
 use bailiwick_platform::{backoff::Backoff, worker::Worker};
@@ -77,8 +77,8 @@ impl Provisioning {
     }
 }
 
-/// Has the router make a tenant, at its first alert or silence: until then an organization costs the router nothing (spec:
-/// alert-configuration#provisioning). The caller goes on: what the router does not take yet waits.
+/// Has the router make a tenant, at its first alert or silence: until then an organization costs the router nothing
+/// (spec: alert-configuration#provisioning). The caller goes on: what the router does not take yet waits.
 ///
 /// # Errors
 /// The database's.
@@ -86,7 +86,7 @@ pub(crate) async fn make(service: &Alerts, tenant: OrgId) -> std::result::Result
     if !service.settings.alerting.router.is_provisioned() {
         return Ok(());
     }
-    let (now, provisioning) = (service.platform.now(), &service.alerting().provisioning);
+    let (now, provisioning) = (service.platform.now(), &service.state.provisioning);
     let made = || provisioning.made.lock().unwrap_or_else(PoisonError::into_inner);
     if made().get(&tenant).is_some_and(|at| *at > now.minus(REMEMBERED)) {
         return Ok(());
@@ -109,7 +109,7 @@ pub(crate) async fn lost(service: &Alerts, tenant: OrgId) {
     let now = service.platform.now();
     let since = now.minus(START_TIME);
     {
-        let mut lost = service.alerting().provisioning.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lost = service.state.provisioning.lost.lock().unwrap_or_else(PoisonError::into_inner);
         lost.retain(|_, at| *at > since);
         if lost.insert(tenant, now).is_some() {
             return;
@@ -126,7 +126,7 @@ pub(super) async fn queue_lost(service: &Alerts, tenant: OrgId) -> Result<()> {
     let mut tx = service.platform.db.begin().await?;
     alert_tenants::queue_lost(&mut tx, tenant, now, now.minus(START_TIME)).await?;
     tx.commit().await?;
-    service.alerting().provisioning.arrived.notify_one();
+    service.state.provisioning.arrived.notify_one();
     Ok(())
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn start(service: &Alerts) {
             Ok(work_off(service).await? as u64)
         };
         let failure = "alert configurations cannot be pushed and wait";
-        let hint = Some(&service.alerting().provisioning.arrived);
+        let hint = Some(&service.state.provisioning.arrived);
         Worker { name: "alert configurations", failure, poll: POLL, hint, step }
             .run(&service.platform.stop)
             .await;
@@ -170,7 +170,7 @@ pub async fn work_off(service: &Alerts) -> Result<usize> {
 }
 
 async fn push(service: &Alerts, whose: Whose) -> Result<usize> {
-    let Some(client) = &service.alerting().provisioning.client else { return Ok(0) };
+    let Some(client) = &service.state.provisioning.client else { return Ok(0) };
     let now = service.platform.now();
     let due = alert_tenants::claim(&service.platform.db, whose, now, now.plus(LEASE), AT_ONCE).await?;
     if due.is_empty() {
@@ -225,21 +225,21 @@ pub(super) async fn layers_of(service: &Alerts, tenants: &[OrgId]) -> Result<Has
         Err(Error::Internal(_)) => {}
         layers => return Ok(layers?.into_iter().map(|(id, layer)| (id, Some(layer))).collect()),
     }
-    let mut found = HashMap::with_capacity(tenants.len());
+    let mut layers_by_tenant = HashMap::with_capacity(tenants.len());
     for tenant in tenants {
         match effective(service, &service.platform.db, &[*tenant]).await {
             Err(Error::Internal(e)) => {
                 tracing::error!(%tenant, error = %e, "an alert configuration cannot be read");
-                found.insert(*tenant, None);
+                layers_by_tenant.insert(*tenant, None);
             }
-            layers => found.extend(layers?.into_iter().map(|(id, layer)| (id, Some(layer)))),
+            layers => layers_by_tenant.extend(layers?.into_iter().map(|(id, layer)| (id, Some(layer)))),
         }
     }
-    Ok(found)
+    Ok(layers_by_tenant)
 }
 
-/// Pushes one tenant, unless the router has the same already; returns the digest of its configuration, or a reason that may be
-/// shown when it failed.
+/// Pushes one tenant, unless the router has the same already; returns the digest of its configuration, or a reason that
+/// may be shown when it failed.
 async fn push_one(
     service: &Alerts,
     client: &RouterClient,
@@ -302,7 +302,7 @@ pub(super) async fn after_save(
     top: OrgId,
     org_type: OrgType,
 ) -> Result<(u64, Vec<String>)> {
-    if service.alerting().is_embedded() {
+    if service.state.is_embedded() {
         return Ok((0, Vec::new()));
     }
     let whose = Whose::Below(top, org_type);
@@ -332,7 +332,7 @@ pub(super) async fn after_save(
     if let Ok(ended) = tokio::time::timeout(SAVE_WAITS, pushing).await {
         ended.map_err(Error::internal)??;
     }
-    service.alerting().provisioning.arrived.notify_one();
+    service.state.provisioning.arrived.notify_one();
     let left = alert_tenants::waiting(&service.platform.db, whose, service.platform.now(), NAMED).await?;
     let mut warnings: Vec<String> = left
         .first

@@ -3,7 +3,7 @@
 
 use super::provision::REMEMBERED;
 use crate::Alerts;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     SilenceState,
     answer::{decode_alerts, decode_silences},
 };
@@ -29,14 +29,14 @@ pub struct Pruned {
     pub kept: Vec<(OrgId, String)>,
 }
 
-/// Finds the tenants without an alert for `idle` and without a silence in force; queues them to be forgotten if `apply`. None
-/// without a remote router that has tenants.
+/// Finds the tenants without an alert for `idle` and without a silence in force; queues them to be forgotten if
+/// `apply`. None without a remote router that has tenants.
 ///
 /// # Errors
 /// The database's.
 pub async fn prune(service: &Alerts, idle: Duration, apply: bool) -> Result<Option<Pruned>> {
     let is_provisioned = service.settings.alerting.router.is_provisioned();
-    let client = service.alerting().provisioning.client().filter(|_| is_provisioned);
+    let client = service.state.provisioning.client().filter(|_| is_provisioned);
     let Some(client) = client else { return Ok(None) };
     let before = service.platform.now().minus(idle.max(SHORTEST_IDLE));
     let candidates = alert_tenants::idle(&service.platform.db, before).await?;
@@ -45,7 +45,7 @@ pub async fn prune(service: &Alerts, idle: Duration, apply: bool) -> Result<Opti
             .map(|(id, name)| async move { (id, name, is_empty(service, client, id).await) })
             .buffered(SIDE_BY_SIDE)
     );
-    let mut found = Pruned::default();
+    let mut pruned = Pruned::default();
     while let Some((id, name, judgement)) = judged.next().await {
         match judgement {
             Ok(()) => {
@@ -54,24 +54,24 @@ pub async fn prune(service: &Alerts, idle: Duration, apply: bool) -> Result<Opti
                     alert_tenants::drop_idle(&mut tx, id, service.platform.now()).await?;
                     tx.commit().await?;
                 }
-                found.idle.push((id, name));
+                pruned.idle.push((id, name));
             }
-            Err(why) => found.kept.push((id, why)),
+            Err(why) => pruned.kept.push((id, why)),
         }
     }
-    Ok(Some(found))
+    Ok(Some(pruned))
 }
 
 /// The reason why a tenant stays, if there is one.
 async fn is_empty(service: &Alerts, client: &RouterClient, tenant: OrgId) -> std::result::Result<(), String> {
     let (id, request_id) = (tenant.to_string(), service.platform.fresh::<uuid::Uuid>().to_string());
     let caller = Caller { tenant: &id, request_id: &request_id };
-    let asked = async {
+    let reads = async {
         let silences = client.list_silences(caller, "").await?;
         Ok::<_, RouterError>((client.list_alerts(caller, "").await?, silences))
     };
-    let (alerts, silences) = match asked.await {
-        Ok(told) => told,
+    let (alerts, silences) = match reads.await {
+        Ok(answers) => answers,
         Err(RouterError::UnknownTenant) => return Ok(()),
         Err(error) => return Err(format!("the router does not tell: {error}")),
     };

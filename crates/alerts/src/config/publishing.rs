@@ -1,7 +1,7 @@
 //! The settings that the documents of all tenants share.
 
 use crate::Alerts;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     config::{History, Layer, Publishing, Smtp},
     receivers::RecipientKind,
     texts::Surroundings,
@@ -56,7 +56,7 @@ pub(super) fn warnings(service: &Alerts, layer: &Layer) -> Vec<String> {
         warnings.push("email delivery is not configured".to_owned());
     }
     // A remote router has its own Telegram client.
-    let is_silent = service.alerting().is_embedded() && !service.settings.alerting.telegram;
+    let is_silent = service.state.is_embedded() && !service.settings.alerting.telegram;
     if is_silent && layer.has(RecipientKind::Telegram) {
         warnings.push("telegram delivery is not available".to_owned());
     }

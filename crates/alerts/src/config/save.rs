@@ -2,7 +2,7 @@
 
 use super::{Saving, condition::EditableLayer, provision, publishing::warnings, sealed, store, target};
 use crate::Alerts;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     config::{Checked, Layer, Posted, SystemOverride, merge},
     receivers::{Channels, RecipientKind, WebhookField},
     webhook_target::Target,
@@ -55,11 +55,13 @@ pub struct Closed {
 
 impl Closed {
     fn warning(&self) -> String {
-        let (channel, of) = (self.kind.as_str(), self.system_key.as_deref());
-        let of = of.map(|key| format!(" of {key}")).unwrap_or_default();
+        let (channel, scope) = (self.kind.as_str(), self.system_key.as_deref());
+        let scope = scope.map(|key| format!(" of {key}")).unwrap_or_default();
         match &self.by {
-            Some(name) => format!("{channel} is switched off by {name}: its recipients{of} are not notified"),
-            None => format!("{channel} is switched off: its recipients{of} are not notified"),
+            Some(name) => {
+                format!("{channel} is switched off by {name}: its recipients{scope} are not notified")
+            }
+            None => format!("{channel} is switched off: its recipients{scope} are not notified"),
         }
     }
 }
@@ -75,7 +77,7 @@ pub async fn set(
     organization: Option<&str>,
     body: impl FnOnce() -> Result<Bytes>,
 ) -> Result<Saved> {
-    let (granted, place) =
+    let (granted, node) =
         target(&service.platform.db, caller, Permission::ManageAlerts, organization).await?;
     let id = granted.id();
     if !ctx.is_unconditional() {
@@ -86,8 +88,8 @@ pub async fn set(
         )?;
     }
     let body = body()?;
-    let above = Arc::new(above(service, &place).await?);
-    let is_owner = place.org_type == OrgType::Owner;
+    let above = Arc::new(above(service, &node).await?);
+    let is_owner = node.org_type == OrgType::Owner;
     for _ in 0..ATTEMPTS {
         // The name service is asked, and secrets are restored, before any row is locked.
         let stored = alert_layers::get(&service.platform.db, id).await?;
@@ -106,14 +108,14 @@ pub async fn set(
             service.platform.tasks.spawn_blocking(judge).await.map_err(Error::internal)??;
         look_up(service, id, &checked.webhooks).await?;
         let mut tx = service.platform.db.begin().await?;
-        let (target, place) = hold(&mut tx, caller, id).await?;
+        let (target, node) = hold(&mut tx, caller, id).await?;
         if alert_layers::get(&mut tx, id).await? != stored {
             continue;
         }
         known_systems(&mut tx, id, &mut checked).await?;
         store(service, &mut tx, &target, &checked.layer, &saving(service, caller)).await?;
         record(service, &mut tx, caller, ctx, id, [before.as_ref(), Some(&checked.layer)]).await?;
-        let mut saved = propagate(service, tx, &place).await?;
+        let mut saved = propagate(service, tx, &node).await?;
         saved.closed = closed(&above, &checked.layer);
         let closed = saved.closed.iter().map(Closed::warning);
         saved.warnings.splice(0..0, warnings(service, &checked.layer).into_iter().chain(closed));
@@ -139,7 +141,7 @@ pub async fn remove(
     let (granted, _) = target(&service.platform.db, caller, Permission::ManageAlerts, organization).await?;
     let id = granted.id();
     let mut tx = service.platform.db.begin().await?;
-    let (target, place) = hold(&mut tx, caller, id).await?;
+    let (target, node) = hold(&mut tx, caller, id).await?;
     let stored = alert_layers::get(&mut tx, id).await?;
     if !ctx.is_unconditional() {
         ctx.check_conditions(
@@ -152,13 +154,13 @@ pub async fn remove(
         let before = open(service, id, stored.as_ref()).unwrap_or_default();
         record(service, &mut tx, caller, ctx, id, [before.as_ref(), None]).await?;
     }
-    propagate(service, tx, &place).await
+    propagate(service, tx, &node).await
 }
 
 /// The layers of the organizations above that count, from the owner down, each with the organization's name.
-async fn above(service: &Alerts, place: &OrgNode) -> Result<Vec<(String, Layer)>> {
-    let links = alert_layers::chain(&service.platform.db, place.path).await?;
-    let counting = links.into_iter().filter(|link| link.path.id != place.path.id && !link.is_silent);
+async fn above(service: &Alerts, node: &OrgNode) -> Result<Vec<(String, Layer)>> {
+    let links = alert_layers::chain(&service.platform.db, node.path).await?;
+    let counting = links.into_iter().filter(|link| link.path.id != node.path.id && !link.is_silent);
     let layers = counting.filter_map(|link| Some((link.name, link.path.id, link.layer?.layer)));
     layers.map(|(name, id, layer)| Ok((name, sealed::open(&service.platform.keys, id, layer)?))).collect()
 }
@@ -170,7 +172,7 @@ fn closed(above: &[(String, Layer)], layer: &Layer) -> Vec<Closed> {
     let is_on = |channels: Option<&Channels>, kind| {
         channels.and_then(|own| own.toggle(kind)).or(merged.channels.toggle(kind)) == Some(true)
     };
-    let of = |channels: &Channels, system: Option<&SystemOverride>| {
+    let closed_kinds = |channels: &Channels, system: Option<&SystemOverride>| {
         let own = system.map(|system| &system.channels);
         let off = RecipientKind::ALL.iter().filter(|kind| channels.has(**kind) && !is_on(own, **kind));
         let closed = off.map(|kind| Closed {
@@ -182,8 +184,8 @@ fn closed(above: &[(String, Layer)], layer: &Layer) -> Vec<Closed> {
         });
         closed.collect::<Vec<_>>()
     };
-    let systems = layer.systems.iter().flat_map(|system| of(&system.channels, Some(system)));
-    of(&layer.channels, None).into_iter().chain(systems).collect()
+    let systems = layer.systems.iter().flat_map(|system| closed_kinds(&system.channels, Some(system)));
+    closed_kinds(&layer.channels, None).into_iter().chain(systems).collect()
 }
 
 fn open(service: &Alerts, id: OrgId, stored: Option<&Stored>) -> Result<Option<Layer>> {
@@ -229,10 +231,10 @@ async fn look_up(service: &Alerts, tenant: OrgId, webhooks: &[WebhookField]) -> 
 /// Overrides are for systems of the organization.
 async fn known_systems(tx: &mut Tx, id: OrgId, Checked { layer, kept, .. }: &mut Checked) -> Result<()> {
     let keys = layer.systems.iter().map(|o| o.system_key.as_str());
-    let known = systems::keys_among(tx, id, keys).await?;
+    let registered = systems::keys_among(tx, id, keys).await?;
     // The client does not know that these exist.
-    layer.systems.retain(|o| known.contains(&o.system_key) || !kept.contains(&o.system_key));
-    let unknown = layer.systems.iter().enumerate().filter(|(_, o)| !known.contains(&o.system_key));
+    layer.systems.retain(|o| registered.contains(&o.system_key) || !kept.contains(&o.system_key));
+    let unknown = layer.systems.iter().enumerate().filter(|(_, o)| !registered.contains(&o.system_key));
     let unknown: Vec<FieldError> = unknown
         .map(|(i, o)| {
             FieldError::new(format!("systems.{i}.system_key"), "invalid_value").with_value(&o.system_key)
@@ -265,8 +267,8 @@ async fn record(
 
 /// Commits. The embedded router reads the stored layers, so a change takes effect with the commit; a remote router
 /// receives a push.
-async fn propagate(service: &Alerts, mut tx: Tx, place: &OrgNode) -> Result<Saved> {
-    let (top, org_type) = (place.path.id, place.org_type);
+async fn propagate(service: &Alerts, mut tx: Tx, node: &OrgNode) -> Result<Saved> {
+    let (top, org_type) = (node.path.id, node.org_type);
     let affected_tenants = alert_layers::count_tenants(&mut tx, top, org_type).await?;
     alert_tenants::queue(&service.directory, &mut tx, top, org_type).await?;
     tx.commit().await?;

@@ -1,7 +1,7 @@
 //! A layer at rest: its JSON, with every secret sealed for the organization that owns the layer.
 
 use crate::Alerts;
-use bailiwick_alerting::config::Layer;
+use bailiwick_alertmanager::config::Layer;
 use bailiwick_domain::{Entropy, Error, OrgId, Result};
 use bailiwick_platform::keys::Keys;
 use bailiwick_store::alert_layers;

@@ -7,7 +7,7 @@ use super::{
     sealed, target,
 };
 use crate::Alerts;
-use bailiwick_alerting::config::{FlatView, Layer, Publishing, merge, shown_yaml};
+use bailiwick_alertmanager::config::{FlatView, Layer, Publishing, merge, shown_yaml};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
 use bailiwick_platform::conditions::Version;
 use bailiwick_policy::{Caller, OrgNode, Permission, Scope, hierarchy};
@@ -18,7 +18,7 @@ use bailiwick_store::alert_layers::{self, Link};
 pub struct LayerView {
     /// The layer; nothing when none was saved.
     pub layer: Layer,
-    /// The same in the flat form of older clients; none when none was saved.
+    /// The layer in the flat form of older clients; none when none was saved.
     pub flat: Option<FlatView>,
     /// The user who saved it last.
     pub updated_by_name: Option<String>,
@@ -49,7 +49,7 @@ pub async fn get(service: &Alerts, caller: &Caller, organization: Option<&str>) 
     };
     let opened = sealed::open(&service.platform.keys, granted.id(), stored.layer)?;
     let mut warnings = warnings(service, &opened);
-    if service.alerting().is_embedded() {
+    if service.state.is_embedded() {
         let failures = last_failures(service, &opened).await?;
         warnings.extend(failures.iter().map(ToString::to_string));
     }
@@ -70,8 +70,8 @@ pub async fn get(service: &Alerts, caller: &Caller, organization: Option<&str>) 
 /// # Errors
 /// 403 for an organization out of reach.
 pub async fn yaml(service: &Alerts, caller: &Caller, organization: Option<&str>) -> Result<Option<String>> {
-    let (_, place) = target(&service.platform.db, caller, Permission::ReadAlerts, organization).await?;
-    Ok(look(service, caller, &place).await?.yaml)
+    let (_, node) = target(&service.platform.db, caller, Permission::ReadAlerts, organization).await?;
+    Ok(effective_view(service, caller, &node).await?.yaml)
 }
 
 /// An organization between the owner and the tenant.
@@ -109,14 +109,14 @@ pub async fn view(service: &Alerts, caller: &Caller, organization: Option<&str>)
     if organization.is_none() && caller.org_type() != Some(OrgType::Customer) {
         return Err(Error::bad_request("organization_id query parameter is required"));
     }
-    let (_, place) = target(&service.platform.db, caller, Permission::ConfigAlerts, organization).await?;
-    look(service, caller, &place).await
+    let (_, node) = target(&service.platform.db, caller, Permission::ConfigAlerts, organization).await?;
+    effective_view(service, caller, &node).await
 }
 
 /// Secrets are never included; recipients from above the reader's organization are hidden.
-async fn look(service: &Alerts, caller: &Caller, place: &OrgNode) -> Result<EffectiveView> {
-    let links = alert_layers::chain(&service.platform.db, place.path).await?;
-    let (scope, publishing, tenant) = (hierarchy(caller), publishing(service), place.path.id);
+async fn effective_view(service: &Alerts, caller: &Caller, node: &OrgNode) -> Result<EffectiveView> {
+    let links = alert_layers::chain(&service.platform.db, node.path).await?;
+    let (scope, publishing, tenant) = (hierarchy(caller), publishing(service), node.path.id);
     let opening = service.clone();
     // A document may have some ten thousand recipients.
     let looking = move || assemble(&opening, tenant, links, &scope, &publishing);
@@ -135,7 +135,7 @@ fn assemble(
     for link in links {
         let id = link.path.id;
         let is_known = scope.contains(&link.path);
-        let (by, at) = link.layer.as_ref().map(|l| (l.updated_by_name.clone(), l.updated_at)).unzip();
+        let (updated_by, at) = link.layer.as_ref().map(|l| (l.updated_by_name.clone(), l.updated_at)).unzip();
         let layer =
             link.layer.map(|stored| sealed::open(&service.platform.keys, id, stored.layer)).transpose()?;
         chain.push(LinkView {
@@ -143,7 +143,7 @@ fn assemble(
             organization_name: link.name,
             org_type: link.org_type,
             layer: layer.as_ref().map(|l| if is_known { l.redacted() } else { l.hidden() }),
-            updated_by_name: by.filter(|_| is_known),
+            updated_by_name: updated_by.filter(|_| is_known),
             updated_at: at,
         });
         match layer.filter(|_| !link.is_silent) {

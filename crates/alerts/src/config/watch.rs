@@ -7,7 +7,7 @@ use super::{
     publishing::publishing,
 };
 use crate::Alerts;
-use bailiwick_alerting::config::{Layer, Publishing, Upload};
+use bailiwick_alertmanager::config::{Layer, Publishing, Upload};
 use bailiwick_domain::{OrgId, Result};
 use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
 use bailiwick_platform::tasks::lease;
@@ -30,7 +30,7 @@ const AGAIN: Duration = Duration::from_secs(600);
 /// # Errors
 /// The database's.
 pub async fn read_back(service: &Alerts) -> Result<Option<u64>> {
-    let Some(client) = service.alerting().provisioning.client() else { return Ok(None) };
+    let Some(client) = service.state.provisioning.client() else { return Ok(None) };
     if !lease(&service.platform, READ_BACK, LEASE_TIME).await? {
         return Ok(None);
     }
@@ -68,8 +68,8 @@ async fn is_there(
     publishing: Publishing,
 ) -> bool {
     let (id, request_id) = (tenant.to_string(), service.platform.fresh::<uuid::Uuid>().to_string());
-    let told = match client.configuration(Caller { tenant: &id, request_id: &request_id }).await {
-        Ok(Some(told)) => told,
+    let configuration = match client.configuration(Caller { tenant: &id, request_id: &request_id }).await {
+        Ok(Some(configuration)) => configuration,
         Ok(None) | Err(RouterError::UnknownTenant) => return false,
         Err(error) => {
             tracing::debug!(tenant = id, %error, "a configuration cannot be read back");
@@ -79,7 +79,7 @@ async fn is_there(
     let compare = move || {
         // A document that cannot be made cannot be pushed either; the push reports it.
         let Ok(upload) = Upload::new(&id, &layer, &publishing) else { return true };
-        upload.matches_layers(&told)
+        upload.matches_layers(&configuration)
     };
     service.platform.tasks.spawn_blocking(compare).await.unwrap_or(true)
 }

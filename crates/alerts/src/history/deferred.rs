@@ -4,7 +4,7 @@
 
 use super::{Note, Origin, write};
 use crate::Alerts;
-use bailiwick_alerting::{Fingerprint, Nanos, PostedAlert, history::AlertEventKind};
+use bailiwick_alertmanager::{Fingerprint, Nanos, PostedAlert, history::AlertEventKind};
 use bailiwick_domain::OrgId;
 use bailiwick_store::{StoreError, history};
 use std::{
@@ -39,16 +39,16 @@ struct Queue {
 }
 
 /// Where in a list the last note of each alert is.
-type Places = HashMap<(OrgId, Fingerprint), usize>;
+type Indexes = HashMap<(OrgId, Fingerprint), usize>;
 
 /// The waiting events, in order.
 #[derive(Debug, Default)]
 struct Gathered {
     notes: Vec<Note>,
     /// Where the last note of each alert is.
-    last: Places,
+    last: Indexes,
     /// The events being written, and the place of the last one of each alert.
-    writing: (Arc<Vec<Note>>, Places),
+    writing: (Arc<Vec<Note>>, Indexes),
     is_closed: bool,
 }
 
@@ -56,14 +56,14 @@ impl Gathered {
     /// If a refresh only moves the end, updates the waiting event of the alert instead of adding one: senders often
     /// repeat themselves. True when nothing else needs to be noted.
     fn refresh(&mut self, key: (OrgId, Fingerprint), alert: &PostedAlert, now: Nanos, ends: Nanos) -> bool {
-        let Some(note) = self.last.get(&key).and_then(|place| self.notes.get_mut(*place)) else {
+        let Some(note) = self.last.get(&key).and_then(|index| self.notes.get_mut(*index)) else {
             return false;
         };
-        let AlertEventKind::Firing { start, until } = &mut note.heard.what else { return false };
+        let AlertEventKind::Firing { start, until } = &mut note.event.what else { return false };
         let is_same = alert.ends_at.is_none_or(|end| end > now)
             && *start == alert.starts_at.map(Nanos::to_ts)
             && note.labels == *alert.labels()
-            && note.heard.annotations == alert.annotations;
+            && note.event.annotations == alert.annotations;
         if is_same {
             *until = ends.to_ts();
         }
@@ -86,7 +86,7 @@ pub(in super::super) fn note<'a>(
     origin: Origin,
     alerts: impl IntoIterator<Item = (&'a str, &'a PostedAlert)>,
 ) {
-    let queue = service.alerting().writer.0.get_or_init(|| start(service));
+    let queue = service.state.history_writer.0.get_or_init(|| start(service));
     let resolve_timeout = service.settings.alerting.resolve_timeout;
     let mut dropped = 0_u64;
     for (system_key, alert) in alerts {
@@ -103,11 +103,11 @@ pub(in super::super) fn note<'a>(
             dropped += 1;
             continue;
         }
-        let place = gathered.notes.len();
+        let index = gathered.notes.len();
         gathered.notes.push(note);
-        gathered.last.insert(key, place);
+        gathered.last.insert(key, index);
         drop(gathered);
-        if place == 0 {
+        if index == 0 {
             queue.arrived.notify_one();
         }
     }
@@ -121,19 +121,19 @@ pub(in super::super) fn note<'a>(
 
 /// Whether every event noted in this process is written.
 pub fn is_written(service: &Alerts) -> bool {
-    service.alerting().writer.0.get().is_none_or(|queue| queue.waiting.load(Ordering::Relaxed) == 0)
+    service.state.history_writer.0.get().is_none_or(|queue| queue.waiting.load(Ordering::Relaxed) == 0)
 }
 
 /// The last unwritten event of each of a tenant's alerts: the system key of an alert that fires, none for one that is
 /// resolved.
 pub(in super::super) fn noted(service: &Alerts, tenant: OrgId) -> HashMap<Fingerprint, Option<Box<str>>> {
-    let Some(queue) = service.alerting().writer.0.get() else { return HashMap::new() };
+    let Some(queue) = service.state.history_writer.0.get() else { return HashMap::new() };
     let gathered = queue.gathered();
     let (writing, written) = (&gathered.writing, &mut HashMap::new());
     for (notes, last) in [(&*writing.0, &writing.1), (&gathered.notes, &gathered.last)] {
-        for ((_, fingerprint), place) in last.iter().filter(|((whose, _), _)| *whose == tenant) {
-            let Some(note) = notes.get(*place) else { continue };
-            let fires = matches!(note.heard.what, AlertEventKind::Firing { .. });
+        for ((_, fingerprint), index) in last.iter().filter(|((whose, _), _)| *whose == tenant) {
+            let Some(note) = notes.get(*index) else { continue };
+            let fires = matches!(note.event.what, AlertEventKind::Firing { .. });
             written.insert(*fingerprint, fires.then(|| note.system_key.as_str().into()));
         }
     }
@@ -142,7 +142,7 @@ pub(in super::super) fn noted(service: &Alerts, tenant: OrgId) -> HashMap<Finger
 
 /// Number of events of this process that wait to be written.
 pub fn waiting(service: &Alerts) -> usize {
-    service.alerting().writer.0.get().map_or(0, |queue| queue.gathered().notes.len())
+    service.state.history_writer.0.get().map_or(0, |queue| queue.gathered().notes.len())
 }
 
 fn start(service: &Alerts) -> Arc<Queue> {
@@ -211,7 +211,7 @@ async fn commit(service: &Alerts, notes: Vec<Note>) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bailiwick_alerting::Labels;
+    use bailiwick_alertmanager::Labels;
 
     fn alert(summary: &str, starts_at: Option<Nanos>) -> PostedAlert {
         let annotations = Labels::from_iter([("summary", summary)]);
@@ -234,15 +234,15 @@ mod tests {
         let (mut waiting, key) = gathered(&firing, now);
         let (later, ends) = (now.plus(Duration::from_secs(1)), now.plus(Duration::from_secs(61)));
         assert!(waiting.refresh(key, &firing, later, ends));
-        let heard = &waiting.notes[0].heard;
+        let event = &waiting.notes[0].event;
         assert_eq!(
-            (heard.at, heard.what.clone()),
+            (event.at, event.what.clone()),
             (now.to_ts(), AlertEventKind::Firing { start: None, until: ends.to_ts() })
         );
     }
 
     #[test]
-    fn whatever_says_something_else_is_noted() {
+    fn every_change_is_noted() {
         let now = Nanos::from_ts(bailiwick_domain::Ts::from_secs(1_000));
         let (firing, ends) = (alert("full", None), now.plus(Duration::from_secs(60)));
         let mut over = firing.clone();

@@ -3,7 +3,7 @@
 
 use super::super::outage_detector;
 use crate::Alerts;
-use bailiwick_alerting::Nanos;
+use bailiwick_alertmanager::Nanos;
 use bailiwick_domain::Result;
 use bailiwick_platform::tasks::lease;
 use bailiwick_store::{alert_rows::Spared, history::expiry};
@@ -23,7 +23,7 @@ const ROWS: i64 = 500;
 pub async fn sweep(service: &Alerts) -> Result<Option<u64>> {
     let mut ended = 0;
     loop {
-        if service.alerting().is_embedded() {
+        if service.state.is_embedded() {
             outage_detector::sign_if_due(service).await?;
         }
         if !lease(&service.platform, EXPIRY, LEASE_TIME).await? {
@@ -40,7 +40,7 @@ pub async fn sweep(service: &Alerts) -> Result<Option<u64>> {
 /// After an outage, the embedded router gives senders time to refresh alerts that expired meanwhile (spec:
 /// alert-router#life).
 pub(in super::super) fn spared(service: &Alerts) -> Spared {
-    let outage = service.alerting().outage.get()?;
+    let outage = service.state.outage.get()?;
     let (from, to) = outage.spares(Nanos::from_ts(service.platform.now()))?;
     Some((from.to_ts(), to.to_ts()))
 }

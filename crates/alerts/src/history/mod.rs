@@ -1,6 +1,6 @@
 //! The alert history (spec: alert-management#history): one record of every accepted alert, from every kind of sender.
 //!
-//! `alerting::history` has the rules. With the embedded router the rows are written in the transaction that changes the
+//! `bailiwick_alertmanager::history` has the rules. With the embedded router the rows are written in the transaction that changes the
 //! router's state; with a remote router they are written after the answer ([`deferred`]). [`expiry`] ends alerts that
 //! no sender resolves.
 
@@ -8,7 +8,7 @@ pub(super) mod deferred;
 pub(super) mod expiry;
 pub mod webhook;
 
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Labels, Nanos, PostedAlert,
     history::{AlertEvent, AlertEventKind, Kept, Occurrence, Occurrences, Status, summary},
 };
@@ -27,7 +27,7 @@ pub(super) struct Note {
     pub(super) system_key: String,
     pub(super) fingerprint: String,
     pub(super) labels: Labels,
-    pub(super) heard: AlertEvent,
+    pub(super) event: AlertEvent,
 }
 
 /// The sender of an alert.
@@ -60,7 +60,7 @@ impl Note {
             system_key: system_key.to_owned(),
             fingerprint: alert.fingerprint().to_string(),
             labels: alert.labels().clone(),
-            heard: AlertEvent { at: now.to_ts(), what, annotations: alert.annotations.clone() },
+            event: AlertEvent { at: now.to_ts(), what, annotations: alert.annotations.clone() },
         }
     }
 
@@ -71,7 +71,7 @@ impl Note {
     /// About how many bytes it holds.
     fn weight(&self) -> usize {
         const REST: usize = 256;
-        self.labels.size() + self.heard.annotations.size() + REST
+        self.labels.size() + self.event.annotations.size() + REST
     }
 }
 
@@ -84,7 +84,7 @@ pub async fn write(tx: &mut Tx, held: &Held, mut notes: Vec<Note>) -> Result<(),
     let systems: BTreeSet<String> = notes.iter().map(|note| note.system_key.clone()).collect();
     let homes = history::homes(tx, &systems).await?;
     notes.retain(|note| homes.get(&note.system_key) == Some(&note.tenant));
-    let Some(now) = notes.iter().map(|note| note.heard.at).max() else { return Ok(()) };
+    let Some(now) = notes.iter().map(|note| note.event.at).max() else { return Ok(()) };
     let mut alerts: BTreeMap<AlertKey, AlertRows> = BTreeMap::new();
     for note in notes {
         alerts.entry(note.key()).or_default().1.push(note);
@@ -106,11 +106,11 @@ pub async fn write(tx: &mut Tx, held: &Held, mut notes: Vec<Note>) -> Result<(),
         let mut occurrences = Occurrences::new(stored.iter().map(occurrence));
         let labels = notes.last().map(|note| note.labels.clone()).unwrap_or_default();
         let system_key = notes.last().map(|note| note.system_key.clone()).unwrap_or_default();
-        notes.into_iter().for_each(|note| occurrences.apply(note.heard));
+        notes.into_iter().for_each(|note| occurrences.apply(note.event));
         if occurrences.is_over() {
             over.push(key.clone());
         }
-        let row = |kept: Kept| row(&key, &system_key, &labels, &stored, kept);
+        let row = |entry: Kept| row(&key, &system_key, &labels, &stored, entry);
         rows.extend(occurrences.into_changed().map(row));
     }
     history::write(tx, held, rows, now).await?;
@@ -121,11 +121,11 @@ pub async fn write(tx: &mut Tx, held: &Held, mut notes: Vec<Note>) -> Result<(),
 async fn related(tx: &mut Tx, alerts: &BTreeMap<AlertKey, AlertRows>) -> Result<Vec<Stored>, StoreError> {
     let (mut started, mut begun) = (Vec::new(), Vec::new());
     for (key, (open, notes)) in alerts.iter().filter(|(_, (open, notes))| !only_refreshes(open, notes)) {
-        let ranges = notes.iter().filter_map(|note| note.heard.start_range());
+        let ranges = notes.iter().filter_map(|note| note.event.start_range());
         started.extend(ranges.map(|(from, before)| (key.clone(), from, before)));
-        let is_told = |note: &Note| matches!(note.heard.what, AlertEventKind::Delivered { .. });
-        if open.is_empty() || notes.len() > 1 || notes.iter().any(is_told) {
-            begun.extend(notes.iter().filter_map(|note| Some((key.clone(), note.heard.what.began_by()?))));
+        let is_delivered = |note: &Note| matches!(note.event.what, AlertEventKind::Delivered { .. });
+        if open.is_empty() || notes.len() > 1 || notes.iter().any(is_delivered) {
+            begun.extend(notes.iter().filter_map(|note| Some((key.clone(), note.event.what.began_by()?))));
         }
     }
     let mut rows = history::rows_started(tx, &started).await?;
@@ -140,16 +140,16 @@ fn keep_to_one_system(key: &AlertKey, stored: &[Stored], notes: &mut Vec<Note>) 
     let Some(whose) = first.or(notes.first().map(|n| n.system_key.as_str())).map(str::to_owned) else {
         return;
     };
-    let heard = notes.len();
+    let count = notes.len();
     notes.retain(|note| note.system_key == whose);
-    if notes.len() < heard {
+    if notes.len() < count {
         tracing::warn!(tenant = %key.0, fingerprint = %key.1, "alerts of two systems collide");
     }
 }
 
 /// Whether the events only concern the open row, as is usual.
 fn only_refreshes(open: &[Stored], notes: &[Note]) -> bool {
-    let refreshes = |row: &Stored, note: &Note| match note.heard.what {
+    let refreshes = |row: &Stored, note: &Note| match note.event.what {
         AlertEventKind::Firing { start, .. } => {
             start.is_none_or(|start| start >= row.starts_at && !occurrence(row).has_expired_before(start))
         }
@@ -170,7 +170,7 @@ fn occurrence(stored: &Stored) -> Occurrence {
     }
 }
 
-fn row(key: &AlertKey, system_key: &str, labels: &Labels, stored: &[Stored], kept: Kept) -> Write {
+fn row(key: &AlertKey, system_key: &str, labels: &Labels, stored: &[Stored], entry: Kept) -> Write {
     let text = |labels: &Labels| {
         let mut out = String::with_capacity(labels.size() + 64);
         labels.write(&mut out);
@@ -181,19 +181,19 @@ fn row(key: &AlertKey, system_key: &str, labels: &Labels, stored: &[Stored], kep
         annotations: text(annotations),
     };
     Write {
-        stored: kept.row.id.and_then(|id| stored.iter().find(|s| s.id == id)).cloned(),
+        stored: entry.row.id.and_then(|id| stored.iter().find(|s| s.id == id)).cloned(),
         key: key.clone(),
         system_key: system_key.to_owned(),
         alertname: labels.value("alertname").to_owned(),
         severity: labels.get("severity").filter(|s| !s.is_empty()).map(str::to_owned),
-        is_open: kept.row.status == Status::Firing,
-        starts_at: kept.row.starts_at,
-        ends_at: kept.row.ends_at,
-        expires_at: kept.row.expires_at,
-        receiver: kept.row.receiver,
-        created_at: kept.row.created_at,
+        is_open: entry.row.status == Status::Firing,
+        starts_at: entry.row.starts_at,
+        ends_at: entry.row.ends_at,
+        expires_at: entry.row.expires_at,
+        receiver: entry.row.receiver,
+        created_at: entry.row.created_at,
         labels: text(labels),
-        texts: kept.annotations.as_ref().map(texts),
+        texts: entry.annotations.as_ref().map(texts),
     }
 }
 
@@ -203,7 +203,7 @@ mod tests {
     use bailiwick_domain::Ts;
 
     fn note(system_key: &str) -> Note {
-        let heard = AlertEvent {
+        let event = AlertEvent {
             at: Ts(5),
             what: AlertEventKind::Firing { start: None, until: Ts(9) },
             annotations: Labels::default(),
@@ -213,7 +213,7 @@ mod tests {
             system_key: system_key.to_owned(),
             fingerprint: "00".to_owned(),
             labels: Labels::default(),
-            heard,
+            event,
         }
     }
 
@@ -234,14 +234,14 @@ mod tests {
 
     #[test]
     fn of_two_systems_with_one_fingerprint_the_first_one_counts() {
-        let kept = |rows: &[Stored], heard: &[&str]| {
-            let mut notes: Vec<Note> = heard.iter().map(|key| note(key)).collect();
+        let kept_keys = |rows: &[Stored], keys: &[&str]| {
+            let mut notes: Vec<Note> = keys.iter().map(|key| note(key)).collect();
             keep_to_one_system(&note("").key(), rows, &mut notes);
             notes.into_iter().map(|n| n.system_key).collect::<String>()
         };
-        assert_eq!(kept(&[], &["A", "B", "A"]), "AA");
-        assert_eq!(kept(&[stored("B", true)], &["A", "B", "A"]), "B");
-        assert_eq!(kept(&[stored("B", false), stored("A", true)], &["A", "B"]), "A");
-        assert_eq!(kept(&[stored("B", false)], &["A"]), "");
+        assert_eq!(kept_keys(&[], &["A", "B", "A"]), "AA");
+        assert_eq!(kept_keys(&[stored("B", true)], &["A", "B", "A"]), "B");
+        assert_eq!(kept_keys(&[stored("B", false), stored("A", true)], &["A", "B"]), "A");
+        assert_eq!(kept_keys(&[stored("B", false)], &["A"]), "");
     }
 }

@@ -4,7 +4,7 @@
 use super::{Note, write};
 use crate::Alerts;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Fingerprint, Labels, Nanos,
     history::{AlertEvent, AlertEventKind},
 };
@@ -142,7 +142,7 @@ impl Sent {
             fingerprint: Fingerprint::of(&self.labels).to_string(),
             system_key: self.system_key,
             labels: self.labels,
-            heard: AlertEvent { at, what, annotations: tidy(&self.alert.annotations) },
+            event: AlertEvent { at, what, annotations: tidy(&self.alert.annotations) },
         })
     }
 }

@@ -22,7 +22,7 @@ pub async fn active(
 ) -> Result<ActiveAlerts> {
     let within = within(service, caller, named).await?;
     query.check()?;
-    service.alerting().for_people().active(service, within, query).await
+    service.state.for_people().active(service, within, query).await
 }
 
 /// `GET /alerts` for one alert of one organization, by its fingerprint.
@@ -38,7 +38,7 @@ pub async fn active_alert(
     let tenant = tenant(service, caller, organizations).await?;
     let missing = || Error::NotFound(ObjectKind::Alert);
     fingerprint(alert).map_err(|_| missing())?;
-    let found = service.alerting().for_people().active_alert(service, tenant, alert).await?;
+    let found = service.state.for_people().active_alert(service, tenant, alert).await?;
     found.map(|found| (tenant, found)).ok_or_else(missing)
 }
 
@@ -56,5 +56,5 @@ pub async fn active_of_system(
     query.check()?;
     query.filter.system_keys = None;
     let (tenant, key) = (system.organization.id, system.system_key);
-    service.alerting().for_people().active_of_system(service, tenant, key, query).await
+    service.state.for_people().active_of_system(service, tenant, key, query).await
 }

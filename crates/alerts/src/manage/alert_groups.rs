@@ -14,12 +14,12 @@ pub struct Groups {
 }
 
 /// The groups of these alerts; those with the most critical alerts first.
-pub(super) fn grouped(found: &[ActiveAlert], by: GroupBy) -> Vec<Group> {
+pub(super) fn grouped(alerts: &[ActiveAlert], group_by: GroupBy) -> Vec<Group> {
     let mut groups: BTreeMap<(Option<OrgId>, String), Group> = BTreeMap::new();
-    for ActiveAlert { alert, .. } in found {
+    for ActiveAlert { alert, .. } in alerts {
         let label = |name: &str| alert.labels.value(name);
-        let organization = label("organization_id").parse().ok().filter(|_| by != GroupBy::Name);
-        let key = match by {
+        let organization = label("organization_id").parse().ok().filter(|_| group_by != GroupBy::Name);
+        let key = match group_by {
             GroupBy::Organization => "",
             GroupBy::System => label("system_key"),
             GroupBy::Name => label("alertname"),
@@ -63,8 +63,8 @@ mod tests {
     #[test]
     fn alerts_at_hand_are_counted_like_stored_ones() {
         let all = [alert("A", "warning", 1), alert("B", "critical", 1), alert("A", "other", 2)];
-        let shown = |by| -> Vec<(bool, String, u64, u64, u64)> {
-            let groups = grouped(&all, by).into_iter();
+        let shown = |group_by| -> Vec<(bool, String, u64, u64, u64)> {
+            let groups = grouped(&all, group_by).into_iter();
             groups.map(|g| (g.organization.is_some(), g.key, g.total, g.critical, g.warning)).collect()
         };
         assert_eq!(shown(GroupBy::Name), [(false, "B".into(), 1, 1, 0), (false, "A".into(), 2, 0, 1)]);

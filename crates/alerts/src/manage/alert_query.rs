@@ -1,7 +1,7 @@
 //! Active alerts as people ask for them and see them (spec: alert-management#active-alerts), in both routers.
 
 use crate::Alerts;
-use bailiwick_alerting::{ListedAlert, listing::AlertState};
+use bailiwick_alertmanager::{ListedAlert, listing::AlertState};
 use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, Result, SortDirection};
 use bailiwick_platform::list_filters;
 use bailiwick_store::{
@@ -28,15 +28,15 @@ pub struct AlertQuery {
     pub order: ActiveOrder,
     pub direction: SortDirection,
     pub page: PageRequest,
-    /// Whether the embedded router is to name the receivers of each alert: they follow from the configuration of its organization
-    /// and of all above. A remote router always does.
+    /// Whether the embedded router is to name the receivers of each alert: they follow from the configuration of its
+    /// organization and of all above. A remote router always does.
     pub with_receivers: bool,
 }
 
 impl AlertQuery {
     pub(super) fn wants(&self, is_suppressed: bool) -> bool {
-        let mut asked = self.statuses.iter().flatten();
-        self.statuses.is_none() || asked.any(|word| STATES.parse(word).flatten() == Some(is_suppressed))
+        let mut words = self.statuses.iter().flatten();
+        self.statuses.is_none() || words.any(|word| STATES.parse(word).flatten() == Some(is_suppressed))
     }
 
     /// Whether the alert itself matches the filter. The router does not know who is assigned to it.

@@ -16,8 +16,8 @@ pub struct Attention {
     pub unassigned: Page<ActiveAlert>,
 }
 
-/// Returns what the caller should look at first, with at most `rows` alerts. With the embedded router, simultaneous requests of
-/// one scope share the read. A remote router may take longer than a shared read, so each request asks it.
+/// Returns what the caller should look at first, with at most `rows` alerts. With the embedded router, simultaneous
+/// requests of one scope share the read. A remote router may take longer than a shared read, so each request asks it.
 ///
 /// # Errors
 /// 403 for a caller who may not read systems; with a remote router 502 when no tenant could be asked.
@@ -38,12 +38,12 @@ pub async fn attention(service: &Alerts, caller: &Caller, rows: u64) -> Result<A
             page: PageRequest { page: 1, page_size: rows },
             with_receivers: false,
         };
-        let unassigned = service.alerting().for_people().active(service, within.clone(), query);
+        let unassigned = service.state.for_people().active(service, within.clone(), query);
         let (totals, unassigned) = tokio::join!(totals::totals_within(service, within.clone()), unassigned);
         Ok(Attention { live: totals?.live, unassigned: unassigned?.page })
     };
-    match service.alerting().is_embedded() {
-        true => service.alerting().attention.get(key, read).await,
+    match service.state.is_embedded() {
+        true => service.state.attention.get(key, read).await,
         false => read.await,
     }
 }

@@ -20,8 +20,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// Most suppressed alerts in the key of a page.
 const MOST_SUPPRESSED: usize = 100;
 
-/// A figure of the alerts that the query selects, suppressed or not. Repeated alerts only expire later, so they leave it as it
-/// is.
+/// A figure of the alerts that the query selects, suppressed or not. Repeated alerts only expire later, so they leave
+/// it as it is.
 pub(super) async fn figure<T: Serialize + DeserializeOwned>(
     service: &Alerts,
     operation: &'static str,
@@ -47,8 +47,8 @@ async fn figure_of<T: Serialize + DeserializeOwned>(
     cached(service, (operation, query.within.scope, other), query.now, read).await
 }
 
-/// The ids of the rows of a page. Only a first page is cached: a later one changes with the alerts before it. `suppressed`
-/// is part of the key, so one that leaves out many rows is not cached either.
+/// The ids of the rows of a page. Only a first page is cached: a later one changes with the alerts before it.
+/// `suppressed` is part of the key, so one that leaves out many rows is not cached either.
 pub(super) async fn page(
     service: &Alerts,
     query: &ActiveQuery,
@@ -84,16 +84,16 @@ async fn cached<T: Serialize + DeserializeOwned>(
 ) -> Result<T> {
     let epochs = answer_cache::epochs(&service.platform, DependsOn::ActiveAlerts).await?;
     let key = |other: &str| Key { epochs, operation, scope, other: other.to_owned() };
-    let known = service
+    let cached_answer = service
         .platform
         .answers
         .get(&key(&other))
         .await
         .and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let known: Option<(T, i64, i64)> = known;
-    let over = match known {
+    let cached_answer: Option<(T, i64, i64)> = cached_answer;
+    let over = match cached_answer {
         Some((value, from, until)) if (Ts(from)..=Ts(until)).contains(&now) => return Ok(value),
-        known => known.map(|(_, _, until)| until),
+        cached_answer => cached_answer.map(|(_, _, until)| until),
     };
     let mut read = pin!(async {
         let ValidUntil { value, until } = read.await?;

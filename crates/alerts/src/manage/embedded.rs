@@ -6,7 +6,7 @@ use super::{
     found_silences::{FoundSilence, FoundSilences, SHOWN},
 };
 use crate::{Alerts, config, embedded, judging};
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Labels, ListedAlert, ListedSilence, Nanos, StoredAlert, StoredSilence,
     active_silence::{ActiveSilence, Expressions, active_silences, is_silenced},
     config::{BLACKHOLE, Tree},
@@ -46,16 +46,16 @@ async fn prepared(
     if !active && !suppressed {
         return Ok(None);
     }
-    let asked = ActiveQuery {
+    let parsed = ActiveQuery {
         filter: query.filter,
         is_suppressed: (active != suppressed).then_some(suppressed),
         order: query.order,
         direction: query.direction,
         ..live(service, within)
     };
-    let needs_states = asked.is_suppressed.is_some() || asked.order == ActiveOrder::Status;
-    let states = if needs_states { suppressed_rows(service, &asked).await? } else { Vec::new() };
-    Ok(Some((asked, states)))
+    let needs_states = parsed.is_suppressed.is_some() || parsed.order == ActiveOrder::Status;
+    let states = if needs_states { suppressed_rows(service, &parsed).await? } else { Vec::new() };
+    Ok(Some((parsed, states)))
 }
 
 /// A page of the active alerts of these organizations.
@@ -65,19 +65,19 @@ pub(super) async fn active(
     query: AlertQuery,
 ) -> Result<Page<ActiveAlert>> {
     let (request, with_receivers) = (query.page, query.with_receivers);
-    let Some((asked, states)) = prepared(service, within, query).await? else {
+    let Some((parsed, states)) = prepared(service, within, query).await? else {
         return Ok(Page { rows: Vec::new(), total: 0, request });
     };
     let all = async {
-        match asked.is_suppressed {
+        match parsed.is_suppressed {
             // The suppressed ones are known.
             Some(true) => Ok(0),
-            _ => cached_figures::figure(service, "alerts", &asked, asked.total(&service.platform.db)).await,
+            _ => cached_figures::figure(service, "alerts", &parsed, parsed.total(&service.platform.db)).await,
         }
     };
-    let (rows, all) = tokio::join!(page(service, &asked, &states, (request, with_receivers)), all);
+    let (rows, all) = tokio::join!(page(service, &parsed, &states, (request, with_receivers)), all);
     let (all, suppressed) = (all?, states.len() as u64);
-    let total = match asked.is_suppressed {
+    let total = match parsed.is_suppressed {
         Some(true) => suppressed,
         Some(false) => all.saturating_sub(suppressed),
         None => all,
@@ -87,11 +87,11 @@ pub(super) async fn active(
 
 async fn page(
     service: &Alerts,
-    asked: &ActiveQuery,
+    query: &ActiveQuery,
     states: &[i64],
     (request, with_receivers): (PageRequest, bool),
 ) -> Result<Vec<ActiveAlert>> {
-    let ids = cached_figures::page(service, asked, states, request).await?;
+    let ids = cached_figures::page(service, query, states, request).await?;
     let (mut alerts, mut bytes) = (Vec::with_capacity(ids.len()), 0);
     for ids in ids.chunks(ALERTS) {
         let rows = active::by_ids(&service.platform.db, ids).await?;
@@ -99,7 +99,7 @@ async fn page(
         if bytes > BYTES {
             return Err(Error::TooLarge { message: "too many alerts".into(), data: Value::Null });
         }
-        alerts.extend(decorate(service, listed(service, asked, rows, with_receivers).await?).await?);
+        alerts.extend(decorate(service, listed(service, query, rows, with_receivers).await?).await?);
     }
     Ok(alerts)
 }
@@ -107,12 +107,12 @@ async fn page(
 /// The alerts of these rows as they are now.
 async fn listed(
     service: &Alerts,
-    asked: &ActiveQuery,
+    query: &ActiveQuery,
     rows: Vec<ActiveRow>,
     with_receivers: bool,
 ) -> Result<Vec<(OrgId, ListedAlert)>> {
     // Where silences have left out what they suppress, they change nothing that is left.
-    let silences = match asked.is_suppressed {
+    let silences = match query.is_suppressed {
         Some(false) => HashMap::new(),
         _ => {
             let systems: BTreeSet<_> = rows.iter().map(|row| (row.key.0, row.system_key.clone())).collect();
@@ -123,14 +123,14 @@ async fn listed(
         true => trees_of(service, rows.iter().map(|row| row.key.0).collect()).await?,
         false => HashMap::new(),
     };
-    let (now, outage) = (Nanos::from_ts(asked.now), service.alerting().outage.get());
+    let (now, outage) = (Nanos::from_ts(query.now), service.state.outage.get());
     let has_silences = !silences.is_empty();
     let list = move |expressions: &Expressions| {
         // Alerts of one system are judged together, and shown in the order of the rows.
         let mut of_systems: HashMap<(OrgId, String), Vec<(usize, StoredAlert)>> = HashMap::new();
-        for (place, row) in rows.into_iter().enumerate() {
+        for (index, row) in rows.into_iter().enumerate() {
             let Some(stored) = embedded::read::<StoredAlert>(&row.payload) else { continue };
-            of_systems.entry((row.key.0, row.system_key)).or_default().push((place, stored));
+            of_systems.entry((row.key.0, row.system_key)).or_default().push((index, stored));
         }
         let mut alerts = Vec::new();
         for (key, stored) in of_systems {
@@ -140,18 +140,18 @@ async fn listed(
                 Some(tree) => tree.route(labels).into_iter().map(|to| to.receiver.clone()).collect(),
                 None => vec![BLACKHOLE.to_owned()],
             };
-            let (places, stored): (Vec<usize>, Vec<StoredAlert>) =
+            let (indexes, stored): (Vec<usize>, Vec<StoredAlert>) =
                 stored.into_iter().filter(|(_, alert)| alert.is_listed(now, outage)).unzip();
             let listed = router::list_alerts(&stored, (own, expressions), now, outage, receivers);
-            alerts.extend(places.into_iter().zip(listed).map(|(place, alert)| (place, (key.0, alert))));
+            alerts.extend(indexes.into_iter().zip(listed).map(|(index, alert)| (index, (key.0, alert))));
         }
-        alerts.sort_unstable_by_key(|(place, _)| *place);
+        alerts.sort_unstable_by_key(|(index, _)| *index);
         alerts.into_iter().map(|(_, alert)| alert).collect()
     };
     if has_silences {
-        return judging::by_person(service, reader(&asked.within), list).await;
+        return judging::by_person(service, reader(&query.within), list).await;
     }
-    Ok(list(service.alerting().judging.expressions()))
+    Ok(list(service.state.judging.expressions()))
 }
 
 /// The organization for whose readers a list is made.
@@ -179,8 +179,8 @@ pub(super) async fn active_alert(
     };
     let within = OrganizationsRead::all(Scope::Organization(tenant));
     let request = query.page;
-    let Some((asked, states)) = prepared(service, within, query).await? else { return Ok(None) };
-    Ok(page(service, &asked, &states, (request, true)).await?.into_iter().next())
+    let Some((parsed, states)) = prepared(service, within, query).await? else { return Ok(None) };
+    Ok(page(service, &parsed, &states, (request, true)).await?.into_iter().next())
 }
 
 /// A page of groups of the active alerts of these organizations.
@@ -188,11 +188,11 @@ pub(super) async fn groups(
     service: &Alerts,
     within: OrganizationsRead,
     query: AlertQuery,
-    by: GroupBy,
+    group_by: GroupBy,
 ) -> Result<Page<Group>> {
     let request = query.page;
     let (rows, total) = match prepared(service, within, query).await? {
-        Some((asked, states)) => asked.groups(&service.platform.db, &states, by, request).await?,
+        Some((parsed, states)) => parsed.groups(&service.platform.db, &states, group_by, request).await?,
         None => (Vec::new(), 0),
     };
     Ok(Page { rows, total, request })
@@ -272,13 +272,13 @@ async fn silences_of(
     service: &Alerts,
     systems: Vec<(OrgId, String)>,
 ) -> Result<HashMap<(OrgId, String), Vec<ActiveSilence>>> {
-    let at = service.platform.now();
-    let now = Nanos::from_ts(at);
+    let now_ts = service.platform.now();
+    let now = Nanos::from_ts(now_ts);
     let mut found: HashMap<(OrgId, String), Vec<ActiveSilence>> = HashMap::new();
     // Even if some systems have very large silences, those of the others are read.
     let mut waiting: Vec<&[(OrgId, String)]> = systems.chunks(SYSTEMS).collect();
     while let Some(some) = waiting.pop() {
-        let read = match active::silences_of(&service.platform.db, some, at).await {
+        let read = match active::silences_of(&service.platform.db, some, now_ts).await {
             Err(StoreError::TooHeavy) if some.len() > 1 => {
                 waiting.extend(<[_; 2]>::from(some.split_at(some.len() / 2)));
                 continue;
@@ -300,14 +300,14 @@ pub(super) async fn silences_of_system(
     tenant: OrgId,
     system_key: &str,
 ) -> Result<Vec<ListedSilence>> {
-    let at = service.platform.now();
-    let stored = rows::silences_of_system(&service.platform.db, tenant, system_key, at).await?;
+    let now = service.platform.now();
+    let stored = rows::silences_of_system(&service.platform.db, tenant, system_key, now).await?;
     let read = stored.iter().filter_map(|payload| embedded::read::<StoredSilence>(payload));
-    Ok(read.map(|s| s.listed(Nanos::from_ts(at))).collect())
+    Ok(read.map(|s| s.listed(Nanos::from_ts(now))).collect())
 }
 
-/// The silences of the systems of these organizations; `system_keys`: only of these. `with_ended`: also those that are over,
-/// the last that ended, as far as there is room.
+/// The silences of the systems of these organizations; `system_keys`: only of these. `with_ended`: also those that are
+/// over, the last that ended, as far as there is room.
 pub(super) async fn silences(
     service: &Alerts,
     within: &OrganizationsRead,

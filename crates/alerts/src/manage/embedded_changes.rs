@@ -1,14 +1,14 @@
-//! Creates, changes and expires silences in the embedded router. A change, its activity record and its audit row are one
-//! transaction.
+//! Creates, changes and expires silences in the embedded router. A change, its activity record and its audit row are
+//! one transaction.
 
 use super::{
-    silence_orders::{Change, NO_SYSTEM, NewSilence, Order, owner},
+    find_silence::{CallerContext, SilenceTarget, sender},
+    silence_orders::{Change, NO_SYSTEM, NewSilence, PreparedSilence, owner},
     silence_records::{created, ended},
-    silences::{CallerContext, SilenceTarget, sender},
     to_error,
 };
 use crate::{Alerts, embedded, judging};
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Labels, ListedSilence, Nanos, StoredAlert, StoredSilence,
     active_silence::{Expressions, active_silences, is_silenced},
 };
@@ -23,51 +23,52 @@ use uuid::Uuid;
 /// Silences an alert; returns the id of the silence.
 pub(super) async fn create(
     service: &Alerts,
-    by: CallerContext<'_>,
-    found: &SilenceTarget,
+    context: CallerContext<'_>,
+    target: &SilenceTarget,
     new: &NewSilence,
 ) -> Result<Uuid> {
-    let judged = unsilenced(service, found, &new.fingerprint).await?;
+    let judged = unsilenced(service, target, &new.fingerprint).await?;
     let mut tx = service.platform.db.begin().await?;
-    history::lock_for_writing(&mut tx, [found.tenant]).await?;
+    history::lock_for_writing(&mut tx, [target.tenant]).await?;
     // Only silences made since are judged while others wait for this transaction.
-    let alert = stored_alert(&mut tx, service, found, &new.fingerprint).await?;
+    let alert = stored_alert(&mut tx, service, target, &new.fingerprint).await?;
     let since = alert.silences.iter().filter(|s| !judged.silences.contains(s));
-    check_unsilenced(&alert.labels, since, service.alerting().judging.expressions())?;
-    let order = Order::new(service, by.caller, new, &alert.labels)?;
+    check_unsilenced(&alert.labels, since, service.state.judging.expressions())?;
+    let order = PreparedSilence::new(service, context.caller, new, &alert.labels)?;
     let now = order.posted.starts_at;
-    set(tx, service, by, (found.tenant, &alert.system_key, &new.fingerprint), (order, now)).await
+    write_new(tx, service, context, (target.tenant, &alert.system_key, &new.fingerprint), (order, now)).await
 }
 
-/// Makes a silence that no alert was named for; returns its id.
-pub(super) async fn post(
+/// Creates a silence for a system rather than for one alert; returns its id.
+pub(super) async fn create_for_system(
     service: &Alerts,
-    by: CallerContext<'_>,
+    context: CallerContext<'_>,
     (tenant, system_key): (OrgId, &str),
-    order: Order,
+    order: PreparedSilence,
 ) -> Result<Uuid> {
     let mut tx = service.platform.db.begin().await?;
     history::lock_for_writing(&mut tx, [tenant]).await?;
-    // It may have left since it was found.
+    // The system may have left the tenant since it was looked up.
     if !active::has_system(&mut tx, tenant, system_key).await? {
         return Err(Error::bad_request(NO_SYSTEM));
     }
     let now = Nanos::from_ts(service.platform.now());
-    set(tx, service, by, (tenant, system_key, ""), (order, now)).await
+    write_new(tx, service, context, (tenant, system_key, ""), (order, now)).await
 }
 
-/// Writes a new silence and its records, and commits. The fingerprint is that of the alert it was made for, if one was named.
-async fn set(
+/// Writes a new silence and its records, and commits. The fingerprint is that of the alert it was made for, if one was
+/// named.
+async fn write_new(
     mut tx: Tx,
     service: &Alerts,
-    by: CallerContext<'_>,
+    context: CallerContext<'_>,
     (tenant, system_key, fingerprint): (OrgId, &str, &str),
-    (order, now): (Order, Nanos),
+    (order, now): (PreparedSilence, Nanos),
 ) -> Result<Uuid> {
-    let who = sender(tenant, system_key, &by.ctx.request_id);
+    let who = sender(tenant, system_key, &context.ctx.request_id);
     let id =
         embedded::set_silence_in(&mut tx, service, &who, now, order.posted).await.map_err(order.to_error)?;
-    created(tx, service, by, (tenant, fingerprint.to_owned()), (id, order.details)).await?;
+    created(tx, service, context, (tenant, fingerprint.to_owned()), (id, order.details)).await?;
     Ok(id)
 }
 
@@ -79,23 +80,23 @@ struct AlertToSilence {
 }
 
 /// An active alert that is not silenced yet. Nothing is written.
-async fn unsilenced(service: &Alerts, found: &SilenceTarget, fingerprint: &str) -> Result<AlertToSilence> {
+async fn unsilenced(service: &Alerts, target: &SilenceTarget, fingerprint: &str) -> Result<AlertToSilence> {
     let mut tx = service.platform.db.begin().await?;
-    let alert = stored_alert(&mut tx, service, found, fingerprint).await?;
+    let alert = stored_alert(&mut tx, service, target, fingerprint).await?;
     drop(tx);
     let judge = move |expressions: &Expressions| {
         check_unsilenced(&alert.labels, &alert.silences, expressions).map(|()| alert)
     };
-    judging::by_person(service, found.tenant, judge).await?
+    judging::by_person(service, target.tenant, judge).await?
 }
 
 /// The labels of an active alert that is not silenced yet.
 pub(super) async fn unsilenced_alert(
     service: &Alerts,
-    found: &SilenceTarget,
+    target: &SilenceTarget,
     fingerprint: &str,
 ) -> Result<Labels> {
-    Ok(unsilenced(service, found, fingerprint).await?.labels)
+    Ok(unsilenced(service, target, fingerprint).await?.labels)
 }
 
 fn check_unsilenced<'s>(
@@ -113,54 +114,54 @@ fn check_unsilenced<'s>(
 async fn stored_alert(
     tx: &mut Tx,
     service: &Alerts,
-    found: &SilenceTarget,
+    target: &SilenceTarget,
     fingerprint: &str,
 ) -> Result<AlertToSilence> {
-    let keys = [(found.tenant, fingerprint.to_owned())];
+    let keys = [(target.tenant, fingerprint.to_owned())];
     let payload = rows::alerts_by_key(tx, &keys).await?.pop();
     let stored = payload.and_then(|(_, _, payload)| embedded::read::<StoredAlert>(&payload));
-    let at = service.platform.now();
-    let is_listed = |a: &StoredAlert| a.is_listed(Nanos::from_ts(at), service.alerting().outage.get());
+    let now = service.platform.now();
+    let is_listed = |a: &StoredAlert| a.is_listed(Nanos::from_ts(now), service.state.outage.get());
     let labels = stored.filter(is_listed).ok_or(Error::NotFound(ObjectKind::Alert))?.labels;
-    let system_key = owner(found, &labels)?;
-    if !active::has_system(tx, found.tenant, &system_key).await? {
+    let system_key = owner(target, &labels)?;
+    if !active::has_system(tx, target.tenant, &system_key).await? {
         return Err(Error::NotFound(ObjectKind::Alert));
     }
-    let silences = rows::silences_of_system(&mut *tx, found.tenant, &system_key, at).await?;
+    let silences = rows::silences_of_system(&mut *tx, target.tenant, &system_key, now).await?;
     let read = silences.iter().filter_map(|payload| embedded::read::<StoredSilence>(payload));
-    let silences = read.map(|s| s.listed(Nanos::from_ts(at))).collect();
+    let silences = read.map(|s| s.listed(Nanos::from_ts(now))).collect();
     Ok(AlertToSilence { system_key, labels, silences })
 }
 
 /// Changes a silence; returns its id, which may be a new one.
 pub(super) async fn change(
     service: &Alerts,
-    by: CallerContext<'_>,
+    context: CallerContext<'_>,
     (tenant, system_key): (OrgId, &str),
     change: Change,
 ) -> Result<Uuid> {
-    let who = sender(tenant, system_key, &by.ctx.request_id);
+    let who = sender(tenant, system_key, &context.ctx.request_id);
     let mut tx = service.platform.db.begin().await?;
     history::lock_for_writing(&mut tx, [tenant]).await?;
     let now = Nanos::from_ts(service.platform.now());
-    let set = embedded::set_silence_in(&mut tx, service, &who, now, change.posted)
+    let id = embedded::set_silence_in(&mut tx, service, &who, now, change.posted)
         .await
         .map_err(change.to_error)?;
-    change.edit.recorded(tx, service, by, tenant, set).await
+    change.edit.recorded(tx, service, context, tenant, id).await
 }
 
 /// Ends a silence.
 pub(super) async fn end(
     service: &Alerts,
-    by: CallerContext<'_>,
+    context: CallerContext<'_>,
     (tenant, system_key): (OrgId, &str),
     stored: &ListedSilence,
 ) -> Result<()> {
-    let who = sender(tenant, system_key, &by.ctx.request_id);
+    let who = sender(tenant, system_key, &context.ctx.request_id);
     let mut tx = service.platform.db.begin().await?;
     history::lock_for_writing(&mut tx, [tenant]).await?;
     if !embedded::expire_silence_in(&mut tx, service, &who, stored.id).await.map_err(to_error)? {
         return Err(Error::NotFound(ObjectKind::Silence));
     }
-    ended(tx, service, by, tenant, stored).await
+    ended(tx, service, context, tenant, stored).await
 }

@@ -42,7 +42,7 @@ pub async fn figures(
     let first = service.platform.now().secs().div_euclid(DAY_SECS) - i64::from(period) + 1;
     let filter = HistoryFilter { from: Some(Ts::from_secs(first * DAY_SECS)), ..HistoryFilter::default() };
     let organization = caller.org().ok_or_else(|| Error::unauthenticated("authentication required"))?;
-    let permits = &service.alerting().statistics;
+    let permits = &service.state.statistics;
     let read = async {
         let _permit =
             permits.acquire(organization.id, LONGEST_WAIT, "statistics before these take too long").await?;

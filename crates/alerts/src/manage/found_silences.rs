@@ -1,7 +1,7 @@
 //! Silences with their places (spec: alert-management#handling), in both routers.
 
 use crate::Alerts;
-use bailiwick_alerting::{ListedSilence, Matcher, Op};
+use bailiwick_alertmanager::{ListedSilence, Matcher, Op};
 use bailiwick_domain::{OrgId, Result};
 use bailiwick_store::history::shown;
 use std::collections::{BTreeSet, HashMap};
@@ -35,25 +35,25 @@ pub(super) async fn of_their_systems(
     silences: Vec<(OrgId, ListedSilence)>,
     system_keys: Option<&[String]>,
 ) -> Result<Vec<FoundSilence>> {
-    let mut found = Vec::with_capacity(silences.len());
-    let mut asked: BTreeSet<(OrgId, String)> = BTreeSet::new();
+    let mut visible = Vec::with_capacity(silences.len());
+    let mut systems: BTreeSet<(OrgId, String)> = BTreeSet::new();
     for (organization_id, silence) in silences {
         let Some(system_key) = key_of(&silence.matchers).map(str::to_owned) else { continue };
         if system_keys.is_none_or(|keys| keys.contains(&system_key)) {
-            asked.insert((organization_id, system_key.clone()));
-            found.push(FoundSilence { organization_id, system_key, silence });
+            systems.insert((organization_id, system_key.clone()));
+            visible.push(FoundSilence { organization_id, system_key, silence });
         }
     }
-    let asked: Vec<((OrgId, String), String)> =
-        asked.into_iter().map(|(tenant, key)| ((tenant, key.clone()), key)).collect();
+    let systems: Vec<((OrgId, String), String)> =
+        systems.into_iter().map(|(tenant, key)| ((tenant, key.clone()), key)).collect();
     let shown: HashMap<(OrgId, String), shown::AlertDetails> =
-        shown::shown(&service.platform.db, &asked).await?.into_iter().collect();
+        shown::shown(&service.platform.db, &systems).await?.into_iter().collect();
     let has = |f: &FoundSilence| {
         let shown = shown.get(&(f.organization_id, f.system_key.clone()));
         shown.is_some_and(|s| s.system.is_some())
     };
-    found.retain(has);
-    Ok(found)
+    visible.retain(has);
+    Ok(visible)
 }
 
 /// The system that a silence is bound to: a literal, positive matcher.

@@ -17,11 +17,11 @@ pub async fn groups(
     caller: &Caller,
     named: &Named,
     query: AlertQuery,
-    by: GroupBy,
+    group_by: GroupBy,
 ) -> Result<Groups> {
     let within = within(service, caller, named).await?;
     query.check()?;
-    service.alerting().for_people().groups(service, within, query, by).await
+    service.state.for_people().groups(service, within, query, group_by).await
 }
 
 /// The names of the active alerts, at most 100. A remote router is not asked for them; there all known names are given.
@@ -29,7 +29,7 @@ pub async fn groups(
 /// # Errors
 /// As [`super::active()`].
 pub async fn active_names(service: &Alerts, caller: &Caller, named: &Named) -> Result<Vec<String>> {
-    service.alerting().for_people().active_names(service, caller, named).await
+    service.state.for_people().active_names(service, caller, named).await
 }
 
 /// The systems of these keys that the organizations have, with their names. The caller has read the rows that name

@@ -100,14 +100,14 @@ pub async fn assign(
     body: impl FnOnce() -> Result<Assign>,
 ) -> Result<(OrgId, String, Assignment)> {
     let tenant = tenant(service, caller, organizations).await?;
-    let asked = body()?;
-    let note = asked.note.trim();
-    check_all([fingerprint(&asked.fingerprint), text("note", note, NOTE)])?;
+    let request = body()?;
+    let note = request.note.trim();
+    check_all([fingerprint(&request.fingerprint), text("note", note, NOTE)])?;
     let who = caller.identity().ok_or_else(Error::insufficient_permissions)?;
     let mut tx = service.platform.db.begin().await?;
     history::lock_for_writing(&mut tx, [tenant]).await?;
     let now = live(service, OrganizationsRead::all(Scope::Organization(tenant)));
-    let alert = (tenant, asked.fingerprint.as_str());
+    let alert = (tenant, request.fingerprint.as_str());
     let firing = alert_handling::firing_now(&mut tx, tenant, alert.1, now.now, now.spared).await?;
     let system_key = firing.ok_or(Error::NotFound(ObjectKind::Alert))?;
     let before = alert_handling::assigned(&mut tx, tenant, alert.1).await?;
@@ -128,11 +128,11 @@ pub async fn assign(
     }
     let what = HandlingAction { action: "assigned", silence: None, details: Value::Object(details) };
     record(&mut tx, service, caller, alert, what).await?;
-    let record = |user: &Uuid| json!({"fingerprint": asked.fingerprint, "assigned_user_id": user});
+    let record = |user: &Uuid| json!({"fingerprint": request.fingerprint, "assigned_user_id": user});
     let change = (before.map(|(id, _)| record(&id.0)), Some(record(&who.user_id.0)));
     audited(&mut tx, service, caller, ctx, (AuditAction::AlertAssign, "alert", tenant.0), change).await?;
     tx.commit().await?;
-    Ok((tenant, asked.fingerprint, assignment))
+    Ok((tenant, request.fingerprint, assignment))
 }
 
 /// An action on an alert.

@@ -16,6 +16,7 @@ mod cached_figures;
 mod embedded;
 mod embedded_changes;
 mod figures;
+mod find_silence;
 mod found_silences;
 mod groups;
 mod handling;
@@ -27,7 +28,6 @@ mod silence_lists;
 mod silence_orders;
 mod silence_preview;
 mod silence_records;
-mod silences;
 mod stats;
 pub mod tools;
 mod totals;
@@ -46,6 +46,7 @@ pub use bailiwick_store::{
     },
 };
 pub use figures::{ResolvedStats, figures};
+pub use find_silence::{CallerContext, SilenceScope, silence};
 pub use found_silences::{FoundSilence, FoundSilences};
 pub use groups::{active_names, groups, named_systems};
 pub use handling::{Assign, Event, NewNote, activity, add_note, assign};
@@ -53,7 +54,6 @@ pub use silence_changes::{change_silence, create_silence, end_silence};
 pub use silence_lists::{silences, silences_of_system};
 pub use silence_orders::{NewSilence, SilenceChange};
 pub use silence_preview::{SilencePreview, preview_silence};
-pub use silences::{CallerContext, SilenceScope, silence};
 pub use stats::{
     HistoryQuery, Statistics, StatisticsQuery, Trend, catalogue, history, history_of_system, occurrences,
     statistics, time, trend,
@@ -87,23 +87,23 @@ async fn within(service: &Alerts, caller: &Caller, named: &Named) -> Result<Orga
     let sent: BTreeSet<&String> = named.ids.iter().collect();
     list_filters::check_lengths([Some(sent.len())])?;
     let ids: BTreeSet<OrgId> = sent.iter().filter_map(|id| id.parse().ok()).collect();
-    let places: BTreeMap<OrgId, OrgNode> = organizations::places(&service.platform.db, ids.iter().copied())
+    let nodes: BTreeMap<OrgId, OrgNode> = organizations::places(&service.platform.db, ids.iter().copied())
         .await?
         .into_iter()
-        .map(|place| (place.path.id, place))
+        .map(|node| (node.path.id, node))
         .collect();
-    let mut found = Vec::with_capacity(sent.len());
+    let mut read = Vec::with_capacity(sent.len());
     for id in sent {
-        let place = id.parse().ok().and_then(|id: OrgId| places.get(&id));
-        let granted = in_hierarchy(caller, place)?;
-        if let Some(place) = place {
-            found.push((granted.id(), place.org_type));
+        let node = id.parse().ok().and_then(|id: OrgId| nodes.get(&id));
+        let granted = in_hierarchy(caller, node)?;
+        if let Some(node) = node {
+            read.push((granted.id(), node.org_type));
         }
     }
-    found.dedup();
-    Ok(match found[..] {
+    read.dedup();
+    Ok(match read[..] {
         [(id, org_type)] => read_of(id, org_type, named.with_descendants, scope),
-        _ => OrganizationsRead { scope, named: Some(found), with_descendants: named.with_descendants },
+        _ => OrganizationsRead { scope, named: Some(read), with_descendants: named.with_descendants },
     })
 }
 
@@ -127,11 +127,11 @@ async fn tenant(service: &Alerts, caller: &Caller, ids: &[String]) -> Result<Org
     let (Some(id), None) = (sent.next(), sent.next()) else {
         return Err(Error::bad_request("organization_id query parameter is required"));
     };
-    let place = match id.parse::<OrgId>() {
+    let node = match id.parse::<OrgId>() {
         Ok(id) => organizations::node(&service.platform.db, id).await?,
         Err(_) => None,
     };
-    Ok(in_hierarchy(caller, place.as_ref())?.id())
+    Ok(in_hierarchy(caller, node.as_ref())?.id())
 }
 
 /// A fingerprint as it is sent.

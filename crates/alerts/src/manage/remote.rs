@@ -8,7 +8,7 @@ use super::{
     to_error,
 };
 use crate::{Alerts, Fault, judging};
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     AlertState, ListedAlert, ListedSilence, SilencesQuery,
     active_silence::{Expressions, active_silences},
     answer::{complete_status, decode_alerts, decode_silences},
@@ -65,10 +65,10 @@ pub(super) async fn groups(
     client: &RouterClient,
     within: &OrganizationsRead,
     query: &AlertQuery,
-    by: GroupBy,
+    group_by: GroupBy,
 ) -> Result<Groups> {
     let (found, warnings) = all(service, client, within, query).await?;
-    Ok(Groups { page: cut(grouped(&found, by), query.page), warnings })
+    Ok(Groups { page: cut(grouped(&found, group_by), query.page), warnings })
 }
 
 /// All alerts that the query selects, in no order, and the tenants that could not be asked.
@@ -184,12 +184,12 @@ async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
     let until = Instant::now() + IN_ALL;
     let is_cut = tenants.len() as u64 > TENANTS;
     tenants.truncate(usize::try_from(TENANTS).unwrap_or(usize::MAX));
-    let asked = tenants.len();
+    let count = tenants.len();
     let answers = stream::iter(tenants).map(|tenant| {
         let answer = each(tenant);
         // Concurrent lists wait for each other.
         let answer = async move {
-            let _place = service.alerting().asked.acquire().await;
+            let _place = service.state.remote_reads.acquire().await;
             answer.await
         };
         async move { (tenant, timeout_at(until, answer).await.unwrap_or(Err(Fault::TimedOut))) }
@@ -216,7 +216,7 @@ async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
         };
         failures.push(format!("org {tenant}: {reason}"));
     }
-    if asked > 0 && failures.len() == asked {
+    if count > 0 && failures.len() == count {
         return Err(Error::Upstream { message: failed.into(), log });
     }
     failures.sort();
@@ -286,10 +286,10 @@ pub(crate) async fn silences_of(
 
 /// The alerts of a remote router that match in what the router does not know: the assignee and the names of systems and
 /// organizations.
-fn selected(mut found: Vec<ActiveAlert>, query: &AlertQuery) -> Vec<ActiveAlert> {
+fn selected(mut alerts: Vec<ActiveAlert>, query: &AlertQuery) -> Vec<ActiveAlert> {
     let f = &query.filter;
     let searched = f.search.as_deref().map(fold);
-    found.retain(|ActiveAlert { alert, assigned }| {
+    alerts.retain(|ActiveAlert { alert, assigned }| {
         let is_theirs = f.assignees.as_ref().is_none_or(|users| match assigned {
             Some(a) => users.contains(&a.user_id),
             None => f.or_unassigned,
@@ -303,13 +303,13 @@ fn selected(mut found: Vec<ActiveAlert>, query: &AlertQuery) -> Vec<ActiveAlert>
         let has = |text: &String| texts.iter().any(|t| fold(t).contains(text.as_str()));
         is_theirs && searched.as_ref().is_none_or(has)
     });
-    found
+    alerts
 }
 
 /// Sorts the alerts of a remote router and cuts the page.
-fn sorted_page(mut found: Vec<ActiveAlert>, query: &AlertQuery) -> Page<ActiveAlert> {
-    found.sort_by(|a, b| order(query.order, query.direction, a, b));
-    cut(found, query.page)
+fn sorted_page(mut alerts: Vec<ActiveAlert>, query: &AlertQuery) -> Page<ActiveAlert> {
+    alerts.sort_by(|a, b| order(query.order, query.direction, a, b));
+    cut(alerts, query.page)
 }
 
 /// A page of rows that are all at hand.
@@ -320,7 +320,7 @@ fn cut<T>(all: Vec<T>, request: PageRequest) -> Page<T> {
     Page { rows: all.into_iter().skip(from).take(size).collect(), total, request }
 }
 
-fn order(by: ActiveOrder, direction: SortDirection, a: &ActiveAlert, b: &ActiveAlert) -> Ordering {
+fn order(order: ActiveOrder, direction: SortDirection, a: &ActiveAlert, b: &ActiveAlert) -> Ordering {
     let (x, y) = (&a.alert, &b.alert);
     let rank = |alert: &ListedAlert| match alert.labels.value("severity") {
         "critical" => 3,
@@ -330,7 +330,7 @@ fn order(by: ActiveOrder, direction: SortDirection, a: &ActiveAlert, b: &ActiveA
     };
     let is_suppressed = |alert: &ListedAlert| alert.status.state == AlertState::Suppressed;
     let who = |a: &ActiveAlert| a.assigned.as_ref().map(|a| fold(&a.user_name)).unwrap_or_default();
-    let ordering = match by {
+    let ordering = match order {
         ActiveOrder::StartsAt => x.starts_at.cmp(&y.starts_at),
         ActiveOrder::Severity => rank(x).cmp(&rank(y)),
         ActiveOrder::Alertname => x.labels.value("alertname").cmp(y.labels.value("alertname")),

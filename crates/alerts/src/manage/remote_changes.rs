@@ -2,14 +2,14 @@
 //! change. One task does both and finishes even if the client disconnects, so every change at the router is recorded.
 
 use super::{
+    find_silence::{CallerContext, SilenceTarget, sender},
     remote::alerts_of,
-    silence_orders::{Change, NewSilence, Order, owner},
+    silence_orders::{Change, NewSilence, PreparedSilence, owner},
     silence_records::{created, ended},
-    silences::{CallerContext, SilenceTarget, sender},
     to_error,
 };
 use crate::{Alerts, Fault, remote};
-use bailiwick_alerting::{Labels, ListedSilence, PostedSilence};
+use bailiwick_alertmanager::{Labels, ListedSilence, PostedSilence};
 use bailiwick_domain::{Error, ObjectKind, OrgId, Result};
 use bailiwick_outbound::RouterClient;
 use bailiwick_platform::RequestContext;
@@ -29,13 +29,13 @@ pub(super) fn deadline(service: &Alerts) -> Instant {
 
 async fn in_time<T>(
     until: Instant,
-    asked: impl Future<Output = std::result::Result<T, Fault>>,
+    request: impl Future<Output = std::result::Result<T, Fault>>,
 ) -> std::result::Result<T, Fault> {
-    timeout_at(until, asked).await.unwrap_or(Err(Fault::TimedOut))
+    timeout_at(until, request).await.unwrap_or(Err(Fault::TimedOut))
 }
 
 /// A change at a remote router and its record.
-struct Errand {
+struct RecordedChange {
     service: Alerts,
     client: RouterClient,
     caller: Caller,
@@ -45,19 +45,19 @@ struct Errand {
     until: Instant,
 }
 
-impl Errand {
+impl RecordedChange {
     fn new(
         service: &Alerts,
         client: &RouterClient,
-        by: CallerContext<'_>,
+        context: CallerContext<'_>,
         (tenant, system_key): (OrgId, &str),
         until: Instant,
-    ) -> Errand {
-        Errand {
+    ) -> RecordedChange {
+        RecordedChange {
             service: service.clone(),
             client: client.clone(),
-            caller: by.caller.clone(),
-            ctx: by.ctx.clone(),
+            caller: context.caller.clone(),
+            ctx: context.ctx.clone(),
             tenant,
             system_key: system_key.to_owned(),
             until,
@@ -67,23 +67,23 @@ impl Errand {
     /// Runs to the end, even if the client disconnects.
     async fn run<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
         self,
-        work: impl FnOnce(Errand) -> F,
+        work: impl FnOnce(RecordedChange) -> F,
     ) -> Result<T> {
         let tasks = self.service.platform.tasks.clone();
         tasks.spawn(work(self)).await.map_err(Error::internal)?
     }
 
-    async fn set(&self, posted: &PostedSilence) -> std::result::Result<Uuid, Fault> {
+    async fn set_silence(&self, posted: &PostedSilence) -> std::result::Result<Uuid, Fault> {
         let who = sender(self.tenant, &self.system_key, &self.ctx.request_id);
         in_time(self.until, remote::set_silence(&self.service, &self.client, &who, posted)).await
     }
 
-    async fn expire(&self, id: Uuid) -> std::result::Result<bool, Fault> {
+    async fn expire_silence(&self, id: Uuid) -> std::result::Result<bool, Fault> {
         let who = sender(self.tenant, &self.system_key, &self.ctx.request_id);
         in_time(self.until, remote::expire_silence(&self.service, &self.client, &who, id)).await
     }
 
-    fn by(&self) -> CallerContext<'_> {
+    fn context(&self) -> CallerContext<'_> {
         CallerContext { caller: &self.caller, ctx: &self.ctx }
     }
 }
@@ -92,41 +92,46 @@ impl Errand {
 pub(super) async fn create(
     service: &Alerts,
     client: &RouterClient,
-    by: CallerContext<'_>,
-    found: &SilenceTarget,
+    context: CallerContext<'_>,
+    target: &SilenceTarget,
     new: &NewSilence,
 ) -> Result<Uuid> {
     let until = deadline(service);
-    let asked = timeout_at(until, unsilenced_alert(service, client, found, &new.fingerprint)).await;
-    let labels = asked.unwrap_or_else(|_| Err(to_error(Fault::TimedOut)))?;
-    let order = Order::new(service, by.caller, new, &labels)?;
-    let alert = (found.tenant, new.fingerprint.clone());
-    let errand = Errand::new(service, client, by, (found.tenant, labels.value("system_key")), until);
-    errand.run(|errand| set(errand, order, alert)).await
+    let alert_labels = timeout_at(until, unsilenced_alert(service, client, target, &new.fingerprint)).await;
+    let labels = alert_labels.unwrap_or_else(|_| Err(to_error(Fault::TimedOut)))?;
+    let order = PreparedSilence::new(service, context.caller, new, &labels)?;
+    let alert = (target.tenant, new.fingerprint.clone());
+    let system = (target.tenant, labels.value("system_key"));
+    let task = RecordedChange::new(service, client, context, system, until);
+    task.run(|task| create_at_router(task, order, alert)).await
 }
 
-/// Makes a silence that no alert was named for; returns its id.
-pub(super) async fn post(
+/// Creates a silence for a system rather than for one alert; returns its id.
+pub(super) async fn create_for_system(
     service: &Alerts,
     client: &RouterClient,
-    by: CallerContext<'_>,
+    context: CallerContext<'_>,
     (tenant, system_key): (OrgId, &str),
-    (order, until): (Order, Instant),
+    (order, until): (PreparedSilence, Instant),
 ) -> Result<Uuid> {
-    let errand = Errand::new(service, client, by, (tenant, system_key), until);
-    errand.run(move |errand| set(errand, order, (tenant, String::new()))).await
+    let task = RecordedChange::new(service, client, context, (tenant, system_key), until);
+    task.run(move |task| create_at_router(task, order, (tenant, String::new()))).await
 }
 
-/// Makes a silence at the router, and its records.
-async fn set(errand: Errand, order: Order, alert: (OrgId, String)) -> Result<Uuid> {
-    let id = errand.set(&order.posted).await.map_err(order.to_error)?;
+/// Creates a silence at the router, and writes its records.
+async fn create_at_router(
+    task: RecordedChange,
+    order: PreparedSilence,
+    alert: (OrgId, String),
+) -> Result<Uuid> {
+    let id = task.set_silence(&order.posted).await.map_err(order.to_error)?;
     let recorded = async {
-        let tx = errand.service.platform.db.begin().await?;
-        created(tx, &errand.service, errand.by(), alert, (id, order.details)).await
+        let tx = task.service.platform.db.begin().await?;
+        created(tx, &task.service, task.context(), alert, (id, order.details)).await
     };
     if let Err(error) = recorded.await {
         // The caller receives an error, so the silence must not stay in force.
-        if let Err(fault) = errand.expire(id).await {
+        if let Err(fault) = task.expire_silence(id).await {
             tracing::error!(silence = %id, %fault, "a silence that could not be recorded is in force");
         }
         return Err(error);
@@ -138,16 +143,16 @@ async fn set(errand: Errand, order: Order, alert: (OrgId, String)) -> Result<Uui
 pub(super) async fn unsilenced_alert(
     service: &Alerts,
     client: &RouterClient,
-    found: &SilenceTarget,
+    target: &SilenceTarget,
     fingerprint: &str,
 ) -> Result<Labels> {
-    let known = alert_handling::firing(&service.platform.db, found.tenant, fingerprint).await?;
-    let key = found.system_key.as_deref().or(known.as_deref());
-    let alerts = alerts_of(service, client, found.tenant, key).await.map_err(to_error)?;
+    let system_key = alert_handling::firing(&service.platform.db, target.tenant, fingerprint).await?;
+    let key = target.system_key.as_deref().or(system_key.as_deref());
+    let alerts = alerts_of(service, client, target.tenant, key).await.map_err(to_error)?;
     let alert = alerts.into_iter().find(|a| a.fingerprint.to_string() == fingerprint);
     let alert = alert.ok_or(Error::NotFound(ObjectKind::Alert))?;
-    let key = owner(found, &alert.labels)?;
-    let shown = shown::shown(&service.platform.db, &[((found.tenant, fingerprint.to_owned()), key)]).await?;
+    let key = owner(target, &alert.labels)?;
+    let shown = shown::shown(&service.platform.db, &[((target.tenant, fingerprint.to_owned()), key)]).await?;
     if shown.iter().all(|(_, shown)| shown.system.is_none()) {
         return Err(Error::NotFound(ObjectKind::Alert));
     }
@@ -161,37 +166,35 @@ pub(super) async fn unsilenced_alert(
 pub(super) async fn change(
     service: &Alerts,
     client: &RouterClient,
-    by: CallerContext<'_>,
+    context: CallerContext<'_>,
     (tenant, system_key): (OrgId, &str),
     (change, until): (Change, Instant),
 ) -> Result<Uuid> {
-    let errand = Errand::new(service, client, by, (tenant, system_key), until);
-    errand
-        .run(|errand| async move {
-            let set = errand.set(&change.posted).await.map_err(change.to_error)?;
-            let tx = errand.service.platform.db.begin().await?;
-            change.edit.recorded(tx, &errand.service, errand.by(), errand.tenant, set).await
-        })
-        .await
+    let task = RecordedChange::new(service, client, context, (tenant, system_key), until);
+    task.run(|task| async move {
+        let id = task.set_silence(&change.posted).await.map_err(change.to_error)?;
+        let tx = task.service.platform.db.begin().await?;
+        change.edit.recorded(tx, &task.service, task.context(), task.tenant, id).await
+    })
+    .await
 }
 
 /// Ends a silence.
 pub(super) async fn end(
     service: &Alerts,
     client: &RouterClient,
-    by: CallerContext<'_>,
+    context: CallerContext<'_>,
     (tenant, system_key): (OrgId, &str),
     (stored, until): (ListedSilence, Instant),
 ) -> Result<()> {
-    let errand = Errand::new(service, client, by, (tenant, system_key), until);
-    errand
-        .run(|errand| async move {
-            if !errand.expire(stored.id).await.map_err(to_error)? {
-                return Err(Error::NotFound(ObjectKind::Silence));
-            }
-            let mut tx = errand.service.platform.db.begin().await?;
-            history::lock_for_writing(&mut tx, [errand.tenant]).await?;
-            ended(tx, &errand.service, errand.by(), errand.tenant, &stored).await
-        })
-        .await
+    let task = RecordedChange::new(service, client, context, (tenant, system_key), until);
+    task.run(|task| async move {
+        if !task.expire_silence(stored.id).await.map_err(to_error)? {
+            return Err(Error::NotFound(ObjectKind::Silence));
+        }
+        let mut tx = task.service.platform.db.begin().await?;
+        history::lock_for_writing(&mut tx, [task.tenant]).await?;
+        ended(tx, &task.service, task.context(), task.tenant, &stored).await
+    })
+    .await
 }

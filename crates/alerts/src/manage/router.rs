@@ -5,15 +5,15 @@ use super::{
     alert_groups::Groups,
     alert_query::{ActiveAlert, ActiveAlerts, AlertQuery},
     embedded, embedded_changes,
+    find_silence::{CallerContext, SilenceTarget},
     found_silences::FoundSilences,
     remote, remote_changes,
-    silence_orders::{Change, NewSilence, Order},
-    silences::{CallerContext, SilenceTarget},
+    silence_orders::{Change, NewSilence, PreparedSilence},
     stats::catalogue,
     to_error, within,
 };
 use crate::{AlertRouter, Alerts};
-use bailiwick_alerting::{Labels, ListedSilence};
+use bailiwick_alertmanager::{Labels, ListedSilence};
 use bailiwick_domain::{OrgId, Page, Result};
 use bailiwick_policy::{Caller, Scope};
 use bailiwick_store::history::{OrganizationsRead, active_groups::GroupBy};
@@ -43,14 +43,14 @@ impl AlertRouter {
         service: &Alerts,
         within: OrganizationsRead,
         query: AlertQuery,
-        by: GroupBy,
+        group_by: GroupBy,
     ) -> Result<Groups> {
         match self {
             AlertRouter::Embedded => {
-                let page = embedded::groups(service, within, query, by).await?;
+                let page = embedded::groups(service, within, query, group_by).await?;
                 Ok(Groups { page, warnings: Vec::new() })
             }
-            AlertRouter::Remote(client) => remote::groups(service, client, &within, &query, by).await,
+            AlertRouter::Remote(client) => remote::groups(service, client, &within, &query, group_by).await,
         }
     }
 
@@ -119,8 +119,8 @@ impl AlertRouter {
         }
     }
 
-    /// The silences of the systems of these organizations; `system_keys`: only of these. Those that are over may be among
-    /// them, and are `with_ended`.
+    /// The silences of the systems of these organizations; `system_keys`: only of these. Those that are over may be
+    /// among them, and are `with_ended`.
     pub(super) async fn silences_within(
         &self,
         service: &Alerts,
@@ -151,13 +151,13 @@ impl AlertRouter {
     pub(super) async fn unsilenced_alert(
         &self,
         service: &Alerts,
-        found: &SilenceTarget,
+        target: &SilenceTarget,
         fingerprint: &str,
     ) -> Result<Labels> {
         match self {
-            AlertRouter::Embedded => embedded_changes::unsilenced_alert(service, found, fingerprint).await,
+            AlertRouter::Embedded => embedded_changes::unsilenced_alert(service, target, fingerprint).await,
             AlertRouter::Remote(client) => {
-                remote_changes::unsilenced_alert(service, client, found, fingerprint).await
+                remote_changes::unsilenced_alert(service, client, target, fingerprint).await
             }
         }
     }
@@ -166,13 +166,15 @@ impl AlertRouter {
     pub(super) async fn create_silence(
         &self,
         service: &Alerts,
-        by: CallerContext<'_>,
-        found: &SilenceTarget,
+        context: CallerContext<'_>,
+        target: &SilenceTarget,
         new: &NewSilence,
     ) -> Result<Uuid> {
         match self {
-            AlertRouter::Embedded => embedded_changes::create(service, by, found, new).await,
-            AlertRouter::Remote(client) => remote_changes::create(service, client, by, found, new).await,
+            AlertRouter::Embedded => embedded_changes::create(service, context, target, new).await,
+            AlertRouter::Remote(client) => {
+                remote_changes::create(service, client, context, target, new).await
+            }
         }
     }
 
@@ -181,15 +183,17 @@ impl AlertRouter {
     pub(super) async fn post_silence(
         &self,
         service: &Alerts,
-        by: CallerContext<'_>,
-        place: (OrgId, &str),
-        order: Order,
+        context: CallerContext<'_>,
+        system: (OrgId, &str),
+        order: PreparedSilence,
         until: Instant,
     ) -> Result<Uuid> {
         match self {
-            AlertRouter::Embedded => embedded_changes::post(service, by, place, order).await,
+            AlertRouter::Embedded => {
+                embedded_changes::create_for_system(service, context, system, order).await
+            }
             AlertRouter::Remote(client) => {
-                remote_changes::post(service, client, by, place, (order, until)).await
+                remote_changes::create_for_system(service, client, context, system, (order, until)).await
             }
         }
     }
@@ -199,15 +203,15 @@ impl AlertRouter {
     pub(super) async fn change_silence(
         &self,
         service: &Alerts,
-        by: CallerContext<'_>,
-        place: (OrgId, &str),
+        context: CallerContext<'_>,
+        system: (OrgId, &str),
         change: Change,
         until: Instant,
     ) -> Result<Uuid> {
         match self {
-            AlertRouter::Embedded => embedded_changes::change(service, by, place, change).await,
+            AlertRouter::Embedded => embedded_changes::change(service, context, system, change).await,
             AlertRouter::Remote(client) => {
-                remote_changes::change(service, client, by, place, (change, until)).await
+                remote_changes::change(service, client, context, system, (change, until)).await
             }
         }
     }
@@ -216,15 +220,15 @@ impl AlertRouter {
     pub(super) async fn end_silence(
         &self,
         service: &Alerts,
-        by: CallerContext<'_>,
-        place: (OrgId, &str),
+        context: CallerContext<'_>,
+        system: (OrgId, &str),
         stored: ListedSilence,
         until: Instant,
     ) -> Result<()> {
         match self {
-            AlertRouter::Embedded => embedded_changes::end(service, by, place, &stored).await,
+            AlertRouter::Embedded => embedded_changes::end(service, context, system, &stored).await,
             AlertRouter::Remote(client) => {
-                remote_changes::end(service, client, by, place, (stored, until)).await
+                remote_changes::end(service, client, context, system, (stored, until)).await
             }
         }
     }

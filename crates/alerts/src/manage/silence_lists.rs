@@ -6,7 +6,7 @@ use super::{
     within,
 };
 use crate::Alerts;
-use bailiwick_alerting::{ListedSilence, SilenceState, silence::is_owned};
+use bailiwick_alertmanager::{ListedSilence, SilenceState, silence::is_owned};
 use bailiwick_domain::{Result, SystemId};
 use bailiwick_fleet::systems;
 use bailiwick_platform::list_filters;
@@ -23,7 +23,7 @@ pub async fn silences_of_system(
 ) -> Result<Vec<ListedSilence>> {
     let system = systems::load(&service.fleet, caller, id).await?.system;
     let (tenant, key) = (system.organization.id, system.system_key);
-    let mut listed = service.alerting().for_people().silences_of_system(service, tenant, &key).await?;
+    let mut listed = service.state.for_people().silences_of_system(service, tenant, &key).await?;
     listed.retain(|s| s.status.state != SilenceState::Expired && is_owned(&s.matchers, &key));
     sort(&mut listed, |s| s);
     Ok(listed)
@@ -41,25 +41,25 @@ pub async fn silences(
 ) -> Result<FoundSilences> {
     let within = within(service, caller, named).await?;
     list_filters::check_lengths([system_keys.as_ref().map(Vec::len)])?;
-    let router = service.alerting().for_people();
-    let mut found = router.silences_within(service, &within, system_keys.as_deref(), false).await?;
-    found.silences.retain(|f| {
+    let router = service.state.for_people();
+    let mut listed = router.silences_within(service, &within, system_keys.as_deref(), false).await?;
+    listed.silences.retain(|f| {
         f.silence.status.state != SilenceState::Expired && is_owned(&f.silence.matchers, &f.system_key)
     });
-    sort(&mut found.silences, |f| &f.silence);
-    found.is_cut |= found.silences.len() > SHOWN;
-    found.silences.truncate(SHOWN);
-    if found.is_cut {
-        found.warnings.push(format!("only the first {} silences are shown", found.silences.len()));
+    sort(&mut listed.silences, |f| &f.silence);
+    listed.is_cut |= listed.silences.len() > SHOWN;
+    listed.silences.truncate(SHOWN);
+    if listed.is_cut {
+        listed.warnings.push(format!("only the first {} silences are shown", listed.silences.len()));
     }
-    Ok(found)
+    Ok(listed)
 }
 
 /// Those in force by their end, then those to come by their start.
 fn sort<T>(all: &mut [T], silence: impl Fn(&T) -> &ListedSilence) {
     all.sort_by_key(|item| {
         let s = silence(item);
-        let at = if s.status.state == SilenceState::Pending { s.starts_at } else { s.ends_at };
-        (s.status.state, at, s.id)
+        let time = if s.status.state == SilenceState::Pending { s.starts_at } else { s.ends_at };
+        (s.status.state, time, s.id)
     });
 }

@@ -2,13 +2,14 @@
 //! silences#create-for-users, alert-management#handling). The same for both routers.
 
 use super::{
-    check_all, fingerprint,
+    check_all,
+    find_silence::{SilenceTarget, gone},
+    fingerprint,
     silence_records::{Edit, as_it_was},
-    silences::{SilenceTarget, gone},
     text, to_error,
 };
 use crate::{Alerts, Fault};
-use bailiwick_alerting::{Labels, ListedSilence, Matcher, Nanos, PostedSilence};
+use bailiwick_alertmanager::{Labels, ListedSilence, Matcher, Nanos, PostedSilence};
 use bailiwick_domain::{Error, FieldError, ObjectKind, Result, Ts};
 use bailiwick_policy::Caller;
 use serde_json::{Value, json};
@@ -79,16 +80,21 @@ fn comment(service: &Alerts, sent: &str) -> std::result::Result<(), FieldError> 
 }
 
 /// The silence to be posted, and the details of its record.
-pub(super) struct Order {
+pub(super) struct PreparedSilence {
     pub(super) posted: PostedSilence,
     pub(super) details: Value,
     /// The error for a fault of the router.
     pub(super) to_error: fn(Fault) -> Error,
 }
 
-impl Order {
+impl PreparedSilence {
     /// A wrong end is reported only when everything else is valid.
-    pub(super) fn new(service: &Alerts, caller: &Caller, new: &NewSilence, labels: &Labels) -> Result<Order> {
+    pub(super) fn new(
+        service: &Alerts,
+        caller: &Caller,
+        new: &NewSilence,
+        labels: &Labels,
+    ) -> Result<PreparedSilence> {
         // Whole seconds, as the other routers' tools write it.
         let now = Ts::from_secs(service.platform.now().secs());
         let ends_at = match &new.end_at {
@@ -108,13 +114,13 @@ impl Order {
             annotations: Labels::default(),
             compiled_bytes: 0,
         };
-        Ok(Order { posted, details, to_error })
+        Ok(PreparedSilence { posted, details, to_error })
     }
 
     /// A silence as a tool has written it.
-    pub(super) fn of_tool(posted: PostedSilence) -> Order {
+    pub(super) fn of_tool(posted: PostedSilence) -> PreparedSilence {
         let details = details(&posted);
-        Order { posted, details, to_error: to_tool_error }
+        PreparedSilence { posted, details, to_error: to_tool_error }
     }
 }
 
@@ -151,9 +157,9 @@ fn matchers(labels: &Labels) -> Vec<Matcher> {
 }
 
 /// The key of the alert's system; if a system is named, it must be that one.
-pub(super) fn owner(found: &SilenceTarget, labels: &Labels) -> Result<String> {
+pub(super) fn owner(target: &SilenceTarget, labels: &Labels) -> Result<String> {
     let key = labels.value("system_key");
-    if found.system_key.as_deref().is_some_and(|wanted| wanted != key) {
+    if target.system_key.as_deref().is_some_and(|wanted| wanted != key) {
         return Err(Error::NotFound(ObjectKind::Alert));
     }
     if key.is_empty() {
@@ -172,12 +178,12 @@ pub(super) struct Change {
 
 impl Change {
     /// What was asked for, checked, applied to the stored silence.
-    pub(super) fn new(service: &Alerts, asked: &SilenceChange, stored: ListedSilence) -> Result<Change> {
-        let ends_at = match asked.end_at.as_deref() {
+    pub(super) fn new(service: &Alerts, change: &SilenceChange, stored: ListedSilence) -> Result<Change> {
+        let ends_at = match change.end_at.as_deref() {
             None | Some("") => Err(FieldError::new("end_at", "required")),
             Some(sent) => end(service, sent, Some(stored.starts_at.to_ts())),
         };
-        let words = asked.comment.as_deref().unwrap_or_default();
+        let words = change.comment.as_deref().unwrap_or_default();
         check_all([ends_at.clone().map(drop), comment(service, words)])?;
         let Ok(ends_at) = ends_at else { return Err(Error::field("end_at", "required")) };
         if Nanos::from_ts(ends_at) <= stored.starts_at {

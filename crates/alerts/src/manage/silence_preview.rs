@@ -2,12 +2,12 @@
 
 use super::{
     alert_query::{ActiveAlert, decorate},
-    silence_orders::{NewSilence, Order},
-    silences::{CallerContext, SilenceScope, find, sender},
+    find_silence::{CallerContext, SilenceScope, find, sender},
+    silence_orders::{NewSilence, PreparedSilence},
     to_error,
 };
 use crate::Alerts;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     AlertsQuery, Matcher,
     active_silence::{ActiveSilence, is_silenced},
 };
@@ -37,34 +37,34 @@ pub struct SilencePreview {
 /// As [`super::create_silence`].
 pub async fn preview_silence(
     service: &Alerts,
-    by: CallerContext<'_>,
-    place: &SilenceScope,
+    context: CallerContext<'_>,
+    scope: &SilenceScope,
     body: impl FnOnce() -> Result<NewSilence>,
 ) -> Result<SilencePreview> {
-    let found = find(service, by.caller, Action::Silence, place).await?;
-    if !found.is_registered {
+    let target = find(service, context.caller, Action::Silence, scope).await?;
+    if !target.is_registered {
         return Err(Error::bad_request("system is not registered"));
     }
     let new = body()?;
     new.check(service)?;
-    let router = service.alerting().for_people();
-    let labels = router.unsilenced_alert(service, &found, &new.fingerprint).await?;
-    let order = Order::new(service, by.caller, &new, &labels)?;
+    let router = service.state.for_people();
+    let labels = router.unsilenced_alert(service, &target, &new.fingerprint).await?;
+    let order = PreparedSilence::new(service, context.caller, &new, &labels)?;
     let posted = order.posted;
     let mut others = AlertsQuery::default();
     others.silenced = false;
-    let who = sender(found.tenant, labels.value("system_key"), &by.ctx.request_id);
+    let who = sender(target.tenant, labels.value("system_key"), &context.ctx.request_id);
     let listed = crate::list_alerts(service, router, &who, &others);
     let mut alerts = listed.await.map_err(to_error)?;
     let silence = ActiveSilence::new(Uuid::nil(), &posted.matchers);
     // Before the alerts get the present names of their system: the silence has those of its alert. All its matchers are
     // literal.
     let sets: Vec<_> = alerts.iter().map(|alert| &alert.labels).collect();
-    let mut silenced = is_silenced(&sets, &[silence], service.alerting().judging.expressions()).into_iter();
+    let mut silenced = is_silenced(&sets, &[silence], service.state.judging.expressions()).into_iter();
     alerts.retain(|_| silenced.next().unwrap_or_default());
     let total = alerts.len();
     alerts.truncate(SHOWN);
-    let alerts = decorate(service, alerts.into_iter().map(|alert| (found.tenant, alert)).collect()).await?;
+    let alerts = decorate(service, alerts.into_iter().map(|alert| (target.tenant, alert)).collect()).await?;
     Ok(SilencePreview {
         matchers: posted.matchers,
         ends_at: posted.ends_at.to_ts(),

@@ -2,11 +2,11 @@
 //! alert-management#handling).
 
 use super::{
+    find_silence::CallerContext,
     handling::{HandlingAction, audited, record},
-    silences::CallerContext,
 };
 use crate::Alerts;
-use bailiwick_alerting::ListedSilence;
+use bailiwick_alertmanager::ListedSilence;
 use bailiwick_domain::{AuditAction, OrgId, Result};
 use bailiwick_store::{Tx, alert_handling, audit};
 use serde_json::{Value, json};
@@ -18,12 +18,12 @@ const ENDED: AuditAction = AuditAction::AlertSilenceDelete;
 pub(super) async fn created(
     mut tx: Tx,
     service: &Alerts,
-    by: CallerContext<'_>,
+    context: CallerContext<'_>,
     alert: (OrgId, String),
     (id, details): (Uuid, Value),
 ) -> Result<()> {
     let what = HandlingAction { action: "silenced", silence: Some(id), details };
-    note(&mut tx, service, by, alert, AuditAction::AlertSilenceCreate, (None, what)).await?;
+    note(&mut tx, service, context, alert, AuditAction::AlertSilenceCreate, (None, what)).await?;
     Ok(tx.commit().await?)
 }
 
@@ -39,14 +39,21 @@ impl Edit {
         self,
         mut tx: Tx,
         service: &Alerts,
-        by: CallerContext<'_>,
+        context: CallerContext<'_>,
         tenant: OrgId,
         id: Uuid,
     ) -> Result<Uuid> {
         let alert = alert_handling::silenced(&mut tx, tenant, self.old).await?.unwrap_or_default();
         let what = HandlingAction { action: "silence_updated", silence: Some(id), details: self.details };
-        note(&mut tx, service, by, (tenant, alert), AuditAction::AlertSilenceUpdate, (self.before, what))
-            .await?;
+        note(
+            &mut tx,
+            service,
+            context,
+            (tenant, alert),
+            AuditAction::AlertSilenceUpdate,
+            (self.before, what),
+        )
+        .await?;
         tx.commit().await?;
         Ok(id)
     }
@@ -57,7 +64,7 @@ impl Edit {
 pub(super) async fn ended(
     mut tx: Tx,
     service: &Alerts,
-    by: CallerContext<'_>,
+    context: CallerContext<'_>,
     tenant: OrgId,
     stored: &ListedSilence,
 ) -> Result<()> {
@@ -66,7 +73,7 @@ pub(super) async fn ended(
     }
     let alert = alert_handling::silenced(&mut tx, tenant, stored.id).await?.unwrap_or_default();
     let what = HandlingAction { action: "unsilenced", silence: Some(stored.id), details: json!({}) };
-    note(&mut tx, service, by, (tenant, alert), ENDED, (as_it_was(stored), what)).await?;
+    note(&mut tx, service, context, (tenant, alert), ENDED, (as_it_was(stored), what)).await?;
     tx.commit().await?;
     Ok(())
 }
@@ -75,7 +82,7 @@ pub(super) async fn ended(
 async fn note(
     tx: &mut Tx,
     service: &Alerts,
-    by: CallerContext<'_>,
+    context: CallerContext<'_>,
     (tenant, alert): (OrgId, String),
     action: AuditAction,
     (before, what): (Option<Value>, HandlingAction),
@@ -89,9 +96,10 @@ async fn note(
         }
     }
     if !alert.is_empty() {
-        record(tx, service, by.caller, (tenant, &alert), what).await?;
+        record(tx, service, context.caller, (tenant, &alert), what).await?;
     }
-    audited(tx, service, by.caller, by.ctx, (action, "alert_silence", id), (before, Some(details))).await
+    let CallerContext { caller, ctx } = context;
+    audited(tx, service, caller, ctx, (action, "alert_silence", id), (before, Some(details))).await
 }
 
 /// The fields of a silence that people may change.

@@ -2,7 +2,7 @@
 
 use super::{Named, cached_figures, fingerprint, tenant, within};
 use crate::Alerts;
-use bailiwick_alerting::identity::is_server_owned;
+use bailiwick_alertmanager::sender_labels::is_server_owned;
 use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Ts};
 use bailiwick_fleet::systems;
 use bailiwick_platform::{list_filters, trend::parse_period};
@@ -121,8 +121,8 @@ pub async fn occurrences(
     Ok((tenant, found.map(of_present_home)))
 }
 
-/// The row without what names another organization: it has moved with its system since, and its present readers may not see that
-/// organization.
+/// The row without what names another organization: it has moved with its system since, and its present readers may not
+/// see that organization.
 fn of_present_home(mut record: Record) -> Record {
     let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
     let (mut labels, mut annotations) = (object(&record.labels), object(&record.annotations));
@@ -213,7 +213,7 @@ pub async fn statistics(
     let top = query.top.map_or(TOP, |top| u64::try_from(top).unwrap_or(0).clamp(1, TOP_MOST));
     let filter = HistoryFilter { from: query.from, before: query.before, ..HistoryFilter::default() };
     let organization = caller.org().ok_or_else(|| Error::unauthenticated("authentication required"))?;
-    let permits = &service.alerting().statistics;
+    let permits = &service.state.statistics;
     let _permit =
         permits.acquire(organization.id, LONGEST_WAIT, "statistics before these take too long").await?;
     let figures = stats::statistics(&service.platform.db, &within, &filter, top).await?;
@@ -234,9 +234,9 @@ pub async fn statistics(
 /// The database's.
 pub async fn catalogue(service: &Alerts, caller: &Caller) -> Result<Vec<CatalogueEntry>> {
     let within = OrganizationsRead::all(list_scope(caller, Resource::Systems)?);
-    let known = &service.settings.alerting.catalogue;
+    let entries = &service.settings.alerting.catalogue;
     let mut all: BTreeMap<String, CatalogueEntry> =
-        known.iter().map(|e| (e.name.clone(), e.clone())).collect();
+        entries.iter().map(|e| (e.name.clone(), e.clone())).collect();
     let names = async { Ok(stats::names(&service.platform.db, &within).await?) };
     let names = cached_figures::of_history(service, "names in the history", &within, &(), names).await?;
     // The newest first: of a name with several severities the last one counts.

@@ -3,21 +3,21 @@
 
 use super::{
     AlertQuery,
+    find_silence::{CallerContext, SilenceTarget, look_up},
     found_silences::SHOWN,
     read_of,
     remote::TOO_MANY,
     remote_changes::deadline,
-    silence_orders::{Change, NO_SYSTEM, Order},
-    silences::{CallerContext, SilenceTarget, look_up},
+    silence_orders::{Change, NO_SYSTEM, PreparedSilence},
 };
 use crate::{Alerts, Fault, judging};
-use bailiwick_alerting::{
-    AlertsQuery, Identity, ListedAlert, ListedSilence, Matcher, Nanos, Op, Reject, SilenceIntake,
+use bailiwick_alertmanager::{
+    AlertsQuery, ListedAlert, ListedSilence, Matcher, Nanos, Op, Reject, SenderLabels, SilenceIntake,
     SilenceState, SilencesQuery,
     active_silence::Expressions,
-    identity::{SYSTEM_KEY, is_display},
     listing::{NEUTRAL_RECEIVER, Receiver, Viewer, select_alerts, select_silences},
     parse_silence,
+    sender_labels::{SYSTEM_KEY, is_display},
 };
 use bailiwick_domain::{Error, ObjectKind, OrgId, PageRequest, Result as DomainResult, SortDirection};
 use bailiwick_platform::limits::FairPermit;
@@ -65,11 +65,11 @@ pub async fn reach(
     let scope = list_scope(caller, Resource::Systems)?;
     let missing = || Error::NotFound(ObjectKind::Organization);
     let id: OrgId = id.parse().map_err(|_| missing())?;
-    let place = organizations::node(&service.platform.db, id).await?;
-    let granted = in_hierarchy(caller, place.as_ref()).map_err(|_| missing())?;
-    let place = place.ok_or_else(missing)?;
+    let node = organizations::node(&service.platform.db, id).await?;
+    let granted = in_hierarchy(caller, node.as_ref()).map_err(|_| missing())?;
+    let node = node.ok_or_else(missing)?;
     Ok(Reach {
-        read: read_of(granted.id(), place.org_type, with_descendants, scope),
+        read: read_of(granted.id(), node.org_type, with_descendants, scope),
         tenant: (!with_descendants).then(|| granted.id()),
         by: caller.org().map_or(granted.id(), |own| own.id),
     })
@@ -80,7 +80,7 @@ pub async fn reach(
 /// # Errors
 /// 400 for more than 10,000 alerts; the router's, also when only some of the organizations could be asked.
 pub async fn alerts(service: &Alerts, reach: &Reach, query: &AlertsQuery) -> Result<Vec<ListedAlert>, Fault> {
-    let asked = AlertQuery {
+    let alert_query = AlertQuery {
         statuses: None,
         filter: compared(query),
         order: ActiveOrder::StartsAt,
@@ -88,15 +88,15 @@ pub async fn alerts(service: &Alerts, reach: &Reach, query: &AlertsQuery) -> Res
         page: PageRequest { page: 1, page_size: MOST },
         with_receivers: false,
     };
-    let router = service.alerting().for_people();
-    let found = router.active(service, reach.read.clone(), asked).await.map_err(fault)?;
-    check_whole(found.warnings)?;
-    if found.page.total > MOST {
+    let router = service.state.for_people();
+    let result = router.active(service, reach.read.clone(), alert_query).await.map_err(fault)?;
+    check_whole(result.warnings)?;
+    if result.page.total > MOST {
         return Err(too_many());
     }
     let query = query.clone();
     let select = move |_: &Expressions| {
-        let stored = found.page.rows.into_iter().map(|found| as_stored(found.alert)).collect();
+        let stored = result.page.rows.into_iter().map(|result| as_stored(result.alert)).collect();
         select_alerts(stored, &[], &query, &Viewer::Tenant)
     };
     Ok(judging::by_person(service, reach.by, select).await?)
@@ -129,22 +129,22 @@ fn as_stored(mut alert: ListedAlert) -> ListedAlert {
 /// The silences that the query selects, in order; of those that are over, the last.
 ///
 /// # Errors
-/// 400 for more than 5,000 silences in force or to come; the router's, also when only some of the organizations could be
-/// asked.
+/// 400 for more than 5,000 silences in force or to come; the router's, also when only some of the organizations could
+/// be asked.
 pub async fn silences(
     service: &Alerts,
     reach: &Reach,
     query: &SilencesQuery,
 ) -> Result<Vec<ListedSilence>, Fault> {
-    let router = service.alerting().for_people();
-    let found = router.silences_within(service, &reach.read, None, query.expired).await.map_err(fault)?;
-    check_whole(found.warnings)?;
+    let router = service.state.for_people();
+    let result = router.silences_within(service, &reach.read, None, query.expired).await.map_err(fault)?;
+    check_whole(result.warnings)?;
     let is_over = |s: &ListedSilence| s.status.state == SilenceState::Expired;
-    let open = found.silences.iter().filter(|f| !is_over(&f.silence)).count();
-    if found.is_cut || open > SHOWN {
+    let open = result.silences.iter().filter(|f| !is_over(&f.silence)).count();
+    if result.is_cut || open > SHOWN {
         return Err(too_many());
     }
-    let named = found.silences.into_iter().map(|f| with_organization(f.silence, f.organization_id));
+    let named = result.silences.into_iter().map(|f| with_organization(f.silence, f.organization_id));
     let mut silences = select_silences(named.collect(), query, &Viewer::Tenant);
     silences.truncate(SHOWN);
     Ok(silences)
@@ -156,11 +156,11 @@ pub async fn silences(
 /// The router's.
 pub async fn silence(
     service: &Alerts,
-    by: CallerContext<'_>,
+    context: CallerContext<'_>,
     reach: &Reach,
     id: Uuid,
 ) -> Result<Option<ListedSilence>, Fault> {
-    let found = find(service, by, reach, id).await?;
+    let found = find(service, context, reach, id).await?;
     Ok(found.map(|(tenant, _, silence)| with_organization(silence, tenant)))
 }
 
@@ -170,7 +170,7 @@ pub async fn silence(
 /// As for systems; 400 unless it names exactly one system within reach.
 pub async fn set_silence(
     service: &Alerts,
-    by: CallerContext<'_>,
+    context: CallerContext<'_>,
     reach: &Reach,
     body: &[u8],
 ) -> Result<Uuid, Fault> {
@@ -178,26 +178,29 @@ pub async fn set_silence(
     let intake = |identity| SilenceIntake {
         identity,
         now: Nanos::from_ts(service.platform.now()),
-        limits: &service.alerting().limits,
+        limits: &service.state.limits,
     };
     let sent = parse_silence(body, &intake(None))?;
     let identity = named_system(service, reach, &sent.matchers).await?;
     let posted = parse_silence(body, &intake(Some(&identity)))?;
     let tenant =
         identity.organization_id.parse().map_err(|_| Fault::Internal("an organization id".into()))?;
-    let place = (tenant, identity.system_key.as_str());
-    let router = service.alerting().for_people();
+    let system = (tenant, identity.system_key.as_str());
+    let router = service.state.for_people();
     let Some(id) = posted.id else {
-        return router.post_silence(service, by, place, Order::of_tool(posted), until).await.map_err(fault);
+        return router
+            .post_silence(service, context, system, PreparedSilence::of_tool(posted), until)
+            .await
+            .map_err(fault);
     };
     let found = SilenceTarget { tenant, system_key: Some(identity.system_key.clone()), is_registered: true };
-    let (_, stored) = look_up(service, &found, by.ctx, &id.to_string()).await.map_err(fault)?;
+    let (_, stored) = look_up(service, &found, context.ctx, &id.to_string()).await.map_err(fault)?;
     let change = Change::of_tool(posted, &stored);
-    router.change_silence(service, by, place, change, until).await.map_err(fault)
+    router.change_silence(service, context, system, change, until).await.map_err(fault)
 }
 
 /// The one system that a silence is for.
-async fn named_system(service: &Alerts, reach: &Reach, matchers: &[Matcher]) -> Result<Identity, Fault> {
+async fn named_system(service: &Alerts, reach: &Reach, matchers: &[Matcher]) -> Result<SenderLabels, Fault> {
     let named = matchers.iter().filter(|m| m.op == Op::Equal && m.name == SYSTEM_KEY && !m.value.is_empty());
     let keys: BTreeSet<&str> = named.map(|m| m.value.as_str()).collect();
     let mut keys = keys.into_iter();
@@ -206,11 +209,11 @@ async fn named_system(service: &Alerts, reach: &Reach, matchers: &[Matcher]) -> 
     };
     let found = system_of_key(&service.platform.db, &reach.read, key).await?;
     let (organization, system) = found.ok_or_else(|| Reject::bad(NO_SYSTEM))?;
-    Ok(Identity {
+    Ok(SenderLabels {
         system_key: key.to_owned(),
         system_id: system.to_string(),
         organization_id: organization.to_string(),
-        ..Identity::default()
+        ..SenderLabels::default()
     })
 }
 
@@ -220,17 +223,17 @@ async fn named_system(service: &Alerts, reach: &Reach, matchers: &[Matcher]) -> 
 /// The router's.
 pub async fn expire_silence(
     service: &Alerts,
-    by: CallerContext<'_>,
+    context: CallerContext<'_>,
     reach: &Reach,
     id: Uuid,
 ) -> Result<bool, Fault> {
     let until = deadline(service);
-    let Some((tenant, key, stored)) = find(service, by, reach, id).await? else { return Ok(false) };
+    let Some((tenant, key, stored)) = find(service, context, reach, id).await? else { return Ok(false) };
     if stored.status.state == SilenceState::Expired {
         return Ok(true);
     }
-    let router = service.alerting().for_people();
-    match router.end_silence(service, by, (tenant, &key), stored, until).await {
+    let router = service.state.for_people();
+    match router.end_silence(service, context, (tenant, &key), stored, until).await {
         Err(Error::NotFound(_)) => Ok(false),
         ended => ended.map(|()| true).map_err(fault),
     }
@@ -239,11 +242,11 @@ pub async fn expire_silence(
 /// A silence with its organization and the key of its system.
 async fn find(
     service: &Alerts,
-    by: CallerContext<'_>,
+    context: CallerContext<'_>,
     reach: &Reach,
     id: Uuid,
 ) -> Result<Option<(OrgId, String, ListedSilence)>, Fault> {
-    let router = service.alerting().for_people();
+    let router = service.state.for_people();
     let tenant = match reach.tenant {
         Some(tenant) => Some(tenant),
         None => {
@@ -257,7 +260,7 @@ async fn find(
     };
     let Some(tenant) = tenant else { return Ok(None) };
     let found = SilenceTarget { tenant, system_key: None, is_registered: true };
-    match look_up(service, &found, by.ctx, &id.to_string()).await {
+    match look_up(service, &found, context.ctx, &id.to_string()).await {
         Err(Error::NotFound(_)) => Ok(None),
         found => found.map(|(key, silence)| Some((tenant, key, silence))).map_err(fault),
     }
@@ -271,13 +274,13 @@ fn with_organization(mut silence: ListedSilence, tenant: OrgId) -> ListedSilence
     silence
 }
 
-/// The permit for a whole list, to be held until the answer is made: few are made at a time, one for each organization of
-/// callers.
+/// The permit for a whole list, to be held until the answer is made: few are made at a time, one for each organization
+/// of callers.
 ///
 /// # Errors
 /// 503 for a request that waits too long.
 pub async fn permit(service: &Alerts, reach: &Reach) -> Result<FairPermit, Fault> {
-    let lists = &service.alerting().whole_lists;
+    let lists = &service.state.whole_lists;
     lists.acquire(reach.by, WAIT, "too many whole lists are being read").await.map_err(fault)
 }
 

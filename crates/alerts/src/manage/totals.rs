@@ -3,7 +3,7 @@
 
 use super::{Named, alert_query::live, cached_figures, embedded::suppressed_rows, remote, within};
 use crate::Alerts;
-use bailiwick_alerting::ListedAlert;
+use bailiwick_alertmanager::ListedAlert;
 use bailiwick_domain::{OrgId, Result, Ts};
 use bailiwick_outbound::RouterClient;
 use bailiwick_platform::tasks::lease;
@@ -54,7 +54,7 @@ pub async fn totals(service: &Alerts, caller: &Caller, named: &Named) -> Result<
 pub(super) async fn totals_within(service: &Alerts, within: OrganizationsRead) -> Result<Totals> {
     let resolved = async { Ok(stats::resolved(&service.platform.db, &within).await?) };
     let history = cached_figures::of_history(service, "resolved alerts", &within, &(), resolved).await?;
-    if service.alerting().is_embedded() {
+    if service.state.is_embedded() {
         let query = live(service, within);
         let severities = cached_figures::figure(
             service,
@@ -103,7 +103,7 @@ fn words(age: Duration) -> String {
 /// # Errors
 /// The database's.
 pub async fn refresh_totals(service: &Alerts) -> Result<Option<u64>> {
-    let Some(client) = service.alerting().for_people().remote() else { return Ok(None) };
+    let Some(client) = service.state.for_people().remote() else { return Ok(None) };
     let began = service.platform.now();
     let mut answered = 0;
     let mut asked_after = None;
@@ -156,7 +156,7 @@ async fn of_their_systems(
 
 async fn ask(service: &Alerts, client: &RouterClient, tenants: Vec<OrgId>) -> Vec<(OrgId, BySystem)> {
     let each = |tenant: OrgId| async move {
-        let _place = service.alerting().asked.acquire().await;
+        let _place = service.state.remote_reads.acquire().await;
         (tenant, remote::alerts_of(service, client, tenant, None).await)
     };
     let mut answers = std::pin::pin!(stream::iter(tenants).map(each).buffer_unordered(SIDE_BY_SIDE));
@@ -180,12 +180,12 @@ fn figures_of(alerts: &[ListedAlert]) -> BySystem {
     all
 }
 
-async fn keep(service: &Alerts, found: &[(OrgId, Live)], now: Ts) -> Result<(), StoreError> {
-    let mut found = found.to_vec();
+async fn keep(service: &Alerts, counts: &[(OrgId, Live)], now: Ts) -> Result<(), StoreError> {
+    let mut counts = counts.to_vec();
     // All processes lock these rows in the same order, so that no deadlock arises.
-    found.sort_unstable_by_key(|(tenant, _)| *tenant);
+    counts.sort_unstable_by_key(|(tenant, _)| *tenant);
     let mut tx = service.platform.db.begin_relaxed().await?;
-    stats::keep_live(&mut tx, &found, now).await?;
+    stats::keep_live(&mut tx, &counts, now).await?;
     tx.commit().await
 }
 
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_are_told_in_words() {
+    fn ages_are_shown_in_words() {
         for (seconds, text) in [(301, "5m1s"), (59, "59s"), (3600, "1h0m0s"), (90_061, "25h1m1s")] {
             assert_eq!(words(Duration::from_secs(seconds)), text);
         }

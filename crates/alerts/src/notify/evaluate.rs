@@ -9,7 +9,7 @@ use super::{
     send_group::GroupSend,
 };
 use crate::{Alerts, config::digest_of};
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Nanos, StoredAlert, StoredSilence,
     active_silence::{ActiveSilence, Expressions},
     listing::SilenceState,
@@ -48,8 +48,8 @@ pub(super) async fn evaluate(
     let service = service.clone();
     let judging = service.platform.tasks.clone().spawn_blocking(move || {
         let senders = of(&service).senders.get_or_init(|| Senders::new(&service));
-        let outage = service.alerting().outage.get();
-        let expressions = service.alerting().judging.expressions();
+        let outage = service.state.outage.get();
+        let expressions = service.state.judging.expressions();
         Facts { routings: &routings, senders, outage, expressions, now }
             .judge(&due, alerts, &silences, notices)
     });
@@ -84,15 +84,15 @@ impl Facts<'_> {
             let in_force = silence.map(|s| ActiveSilence::new(s.id, &s.matchers));
             active.entry((*tenant, system_key.clone())).or_default().extend(in_force);
         }
-        let mut told: HashMap<GroupKey, Vec<notification_log::Notice>> = HashMap::new();
+        let mut by_group: HashMap<GroupKey, Vec<notification_log::Notice>> = HashMap::new();
         for notice in notices {
-            told.entry(notice.group.clone()).or_default().push(notice);
+            by_group.entry(notice.group.clone()).or_default().push(notice);
         }
         let mut evaluated = Evaluated { finished: Vec::new(), to_send: Vec::new() };
         for one in due {
             let members = members.remove(&one.key).unwrap_or_default();
-            let told = told.remove(&one.key).unwrap_or_default();
-            match self.flush(&one.key, members, &active, &told) {
+            let notices = by_group.remove(&one.key).unwrap_or_default();
+            match self.flush(&one.key, members, &active, &notices) {
                 Ok((flush, next)) => evaluated.to_send.push((flush, next)),
                 Err(finished) => evaluated.finished.push(finished),
             }
@@ -106,7 +106,7 @@ impl Facts<'_> {
         key: &GroupKey,
         members: Vec<Alert>,
         silences: &HashMap<(OrgId, String), Vec<ActiveSilence>>,
-        told: &[notification_log::Notice],
+        notices: &[notification_log::Notice],
     ) -> std::result::Result<(GroupSend, Ts), Finished> {
         let nothing = |leaving, wait| Finished {
             key: key.clone(),
@@ -142,15 +142,15 @@ impl Facts<'_> {
         let since = self.now.minus(notify::kept_for(to.repeat_interval));
         let reason = |one: &AnyRecipient| {
             let integration = digest_of(one);
-            let entry = told
+            let entry = notices
                 .iter()
                 .find(|n| n.integration == integration && n.receiver == to.receiver && n.told_at >= since)
                 .map(entry);
             decide(entry.as_ref(), &snapshot, now, to.repeat_interval)
         };
-        let tellings: Vec<_> =
+        let to_notify: Vec<_> =
             reachable.into_iter().filter_map(|one| reason(&one).map(|reason| (one, reason))).collect();
-        if tellings.is_empty() {
+        if to_notify.is_empty() {
             return Err(nothing(leaving, to.group_interval));
         }
         let flush = GroupSend {
@@ -160,7 +160,7 @@ impl Facts<'_> {
             group_labels,
             receiver: to.receiver.clone(),
             snapshot,
-            tellings,
+            to_notify,
             leaving,
             patience: patience(to.group_interval),
             bytes,

@@ -1,15 +1,15 @@
 //! Notifications about alerts: the groups of the embedded router and the notifications they send (spec:
-//! alert-delivery#routing to alert-delivery#mail-and-telegram). `bailiwick_alerting::notify` decides what is sent and
-//! when; this module does the work.
+//! alert-delivery#routing to alert-delivery#mail-and-telegram). `bailiwick_alertmanager::notify` decides what is sent
+//! and when; this module does the work.
 //!
 //! All state is in the database ([`bailiwick_store::delivery`]). One [`scheduler`] claims the tenants that have
 //! something due, puts new alerts into groups and starts the [`send_group`]es that are due. Each flush is a task that
-//! [`send`]s to every recipient within the [limits of its destination](bailiwick_platform::limits::DestinationLimits), retries
-//! where that may help, and records the [`outcomes`] before its group is due again. So a process that dies loses
-//! nothing: after the end of its lease, another process (or the same one after a restart) claims its tenants, and
+//! [`send`]s to every recipient within the [limits of its destination](bailiwick_platform::limits::DestinationLimits),
+//! retries where that may help, and records the [`outcomes`] before its group is due again. So a process that dies
+//! loses nothing: after the end of its lease, another process (or the same one after a restart) claims its tenants, and
 //! recorded notifications are not sent again.
 //!
-//! To add a kind of recipient, see [`bailiwick_alerting::receivers`].
+//! To add a kind of recipient, see [`bailiwick_alertmanager::receivers`].
 
 mod evaluate;
 mod outcomes;
@@ -103,7 +103,7 @@ impl UnderWay {
 }
 
 fn of(service: &Alerts) -> &Delivery {
-    &service.alerting().delivery
+    &service.state.delivery
 }
 
 /// Starts the work on the application's tracker. Once for each process that serves an embedded router.
@@ -111,11 +111,11 @@ pub(super) fn start(service: &Alerts) {
     let worker = service.clone();
     service.platform.tasks.spawn(async move {
         let service = &worker;
-        let (mut told_at, mut told) = (Instant::now(), Vec::new());
+        let (mut logged_at, mut logged) = (Instant::now(), Vec::new());
         let step = || {
-            if told_at.elapsed() >= FIGURES_EVERY {
-                told_at = Instant::now();
-                tell_figures(service, &mut told);
+            if logged_at.elapsed() >= FIGURES_EVERY {
+                logged_at = Instant::now();
+                log_counts(service, &mut logged);
             }
             run(service)
         };
@@ -128,15 +128,15 @@ pub(super) fn start(service: &Alerts) {
 }
 
 /// Logs the numbers of notifications, if they have changed since the last time.
-fn tell_figures(service: &Alerts, told: &mut Vec<Count>) {
+fn log_counts(service: &Alerts, logged: &mut Vec<Count>) {
     let counts = figures(service).counts();
-    if *told == counts {
+    if *logged == counts {
         return;
     }
     for Count { channel, sent, retried, failed } in &counts {
         tracing::info!(channel, sent, retried, failed, "notifications since the start");
     }
-    *told = counts;
+    *logged = counts;
 }
 
 /// Lets each notification finish its present try, then releases all tenants, so that another process continues at once.

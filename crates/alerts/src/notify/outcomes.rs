@@ -28,7 +28,7 @@ const TRIES_AT_THE_END: usize = 5;
 #[derive(Clone, Debug)]
 pub(super) enum Note {
     /// A recipient was notified: its digest and the entry of the notification log.
-    Told(notification_log::Notice),
+    Notified(notification_log::Notice),
     /// A recipient was not reached.
     Failed(notification_log::Failed),
     /// A flush is over.
@@ -89,15 +89,15 @@ pub(super) async fn record(service: &Alerts, note: Note) -> bool {
 
 async fn write(service: &Alerts, notes: Vec<Note>) -> Result<Vec<()>, StoreError> {
     let count = notes.len();
-    let (mut told, mut reached, mut failed, mut finished) =
+    let (mut notices, mut reached, mut failed, mut finished) =
         (BTreeMap::new(), BTreeSet::new(), BTreeMap::new(), Vec::new());
     for note in notes {
         match note {
-            Note::Told(notice) => {
+            Note::Notified(notice) => {
                 failed.remove(&notice.integration);
                 reached.insert(notice.integration.clone());
                 let key = (notice.group.clone(), notice.receiver.clone(), notice.integration.clone());
-                told.insert(key, notice);
+                notices.insert(key, notice);
             }
             Note::Failed(one) => {
                 reached.remove(&one.recipient);
@@ -108,15 +108,15 @@ async fn write(service: &Alerts, notes: Vec<Note>) -> Result<Vec<()>, StoreError
     }
     let _writing = of(service).writing.lock().await;
     let mut tx = service.platform.db.begin().await?;
-    let of_told = told.values().map(|notice: &notification_log::Notice| notice.group.0);
-    let tenants: Vec<OrgId> = finished.iter().map(|g| g.key.0).chain(of_told).collect();
+    let notified = notices.values().map(|notice: &notification_log::Notice| notice.group.0);
+    let tenants: Vec<OrgId> = finished.iter().map(|g| g.key.0).chain(notified).collect();
     let held =
         delivery::renew(&mut tx, service.platform.instance(), service.platform.now().plus(LEASE), &tenants)
             .await?;
     // The process that has claimed a tenant since schedules its groups now; notifications already sent are recorded all
     // the same.
     finished.retain(|g| held.contains(&g.key.0));
-    notification_log::note(&mut tx, &told.into_values().collect::<Vec<_>>()).await?;
+    notification_log::note(&mut tx, &notices.into_values().collect::<Vec<_>>()).await?;
     notification_log::forget_failures(&mut tx, &reached.into_iter().collect::<Vec<_>>()).await?;
     notification_log::note_failures(&mut tx, &failed.into_values().collect::<Vec<_>>()).await?;
     delivery::finish(&mut tx, &finished).await?;

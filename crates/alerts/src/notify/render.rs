@@ -3,7 +3,7 @@
 
 use super::{of, send::Senders, send_group::GroupSend};
 use crate::{Alerts, config::short_digest};
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     notify::{Message, Reason},
     receivers::{Content, Variant},
 };
@@ -123,7 +123,7 @@ fn text(senders: &Senders, flush: &GroupSend, variant: Variant) -> Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bailiwick_alerting::{
+    use bailiwick_alertmanager::{
         receivers::{Format, RecipientKind},
         texts::Language,
     };
@@ -131,12 +131,16 @@ mod tests {
     #[test]
     fn a_text_is_shared_while_somebody_sends_it() {
         let texts = RenderCache::default();
-        let of = |kind, reason| Variant { kind, language: Language::English, format: Format::Html, reason };
-        let webhook = of(RecipientKind::Webhook, Some(Reason::First));
+        let english =
+            |kind, reason| Variant { kind, language: Language::English, format: Format::Html, reason };
+        let webhook = english(RecipientKind::Webhook, Some(Reason::First));
         let first = texts.making(webhook);
         assert!(Arc::ptr_eq(&first, &texts.making(webhook)));
-        assert!(!Arc::ptr_eq(&first, &texts.making(of(RecipientKind::Webhook, Some(Reason::NewAlerts)))));
-        assert!(!Arc::ptr_eq(&first, &texts.making(of(RecipientKind::Email, None))));
+        assert!(!Arc::ptr_eq(
+            &first,
+            &texts.making(english(RecipientKind::Webhook, Some(Reason::NewAlerts)))
+        ));
+        assert!(!Arc::ptr_eq(&first, &texts.making(english(RecipientKind::Email, None))));
         let weak = Arc::downgrade(&first);
         drop(first);
         assert!(weak.upgrade().is_none());

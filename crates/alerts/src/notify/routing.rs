@@ -4,7 +4,7 @@ use crate::{
     Alerts,
     config::{self, short_digest},
 };
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Labels,
     config::{BLACKHOLE, Destination, Plan, Tree},
 };
@@ -25,16 +25,16 @@ const KEPT: usize = 4096;
 pub(super) struct Routing {
     pub(super) plan: Plan,
     tree: Tree,
-    /// The same text while nothing about it changes.
+    /// Changes only when the routes or the recipients change.
     pub(super) digest: String,
 }
 
 impl Routing {
     fn new(plan: Plan) -> Result<Routing> {
         let tree = Tree::new(&plan.route).map_err(Error::internal)?;
-        let told: Vec<_> =
+        let receivers: Vec<_> =
             plan.receivers.iter().map(|r| [vec![json!(r.name)], r.recipients.lists()].concat()).collect();
-        let digest = short_digest(&json!([plan.route, told]).to_string());
+        let digest = short_digest(&json!([plan.route, receivers]).to_string());
         Ok(Routing { plan, tree, digest })
     }
 
@@ -49,7 +49,7 @@ impl Routing {
 #[derive(Debug, Default)]
 pub(super) struct RoutingCache {
     version: i64,
-    kept: HashMap<OrgId, CachedRouting>,
+    routings: HashMap<OrgId, CachedRouting>,
 }
 
 #[derive(Debug)]
@@ -68,11 +68,12 @@ impl RoutingCache {
         version: i64,
         tenants: &[OrgId],
     ) -> Result<HashMap<OrgId, Arc<Routing>>> {
-        if self.version != version || self.kept.len() > KEPT {
-            self.kept.clear();
+        if self.version != version || self.routings.len() > KEPT {
+            self.routings.clear();
             self.version = version;
         }
-        let missing: Vec<OrgId> = tenants.iter().copied().filter(|t| !self.kept.contains_key(t)).collect();
+        let missing: Vec<OrgId> =
+            tenants.iter().copied().filter(|t| !self.routings.contains_key(t)).collect();
         if missing.is_empty() {
             return Ok(self.of(tenants));
         }
@@ -91,7 +92,7 @@ impl RoutingCache {
 
     /// Identifies a tenant's plan, even one that cannot be read; none = it was not loaded, or the tenant is gone.
     pub(super) fn digest(&self, tenant: OrgId) -> Option<&str> {
-        self.kept.get(&tenant).map(|known| match known {
+        self.routings.get(&tenant).map(|cached| match cached {
             CachedRouting::Routing(routing) => routing.digest.as_str(),
             CachedRouting::Unreadable => UNREADABLE,
         })
@@ -99,11 +100,11 @@ impl RoutingCache {
 
     /// Drops unreadable configurations, so that the next request reads them again.
     pub(super) fn forget_unreadable(&mut self) {
-        self.kept.retain(|_, known| !matches!(known, CachedRouting::Unreadable));
+        self.routings.retain(|_, routing| !matches!(routing, CachedRouting::Unreadable));
     }
 
     fn of(&self, tenants: &[OrgId]) -> HashMap<OrgId, Arc<Routing>> {
-        let routing = |t: &OrgId| match self.kept.get(t)? {
+        let routing = |t: &OrgId| match self.routings.get(t)? {
             CachedRouting::Routing(routing) => Some((*t, routing.clone())),
             CachedRouting::Unreadable => None,
         };
@@ -120,11 +121,11 @@ impl RoutingCache {
 
     fn keep(&mut self, plans: HashMap<OrgId, Plan>) {
         for (tenant, plan) in plans {
-            let known = match Routing::new(plan) {
+            let cached = match Routing::new(plan) {
                 Ok(routing) => CachedRouting::Routing(Arc::new(routing)),
                 Err(error) => unreadable(tenant, &error),
             };
-            self.kept.insert(tenant, known);
+            self.routings.insert(tenant, cached);
         }
     }
 
@@ -133,7 +134,7 @@ impl RoutingCache {
             return Err(error);
         }
         for tenant in tenants {
-            self.kept.insert(*tenant, unreadable(*tenant, &error));
+            self.routings.insert(*tenant, unreadable(*tenant, &error));
         }
         Ok(())
     }

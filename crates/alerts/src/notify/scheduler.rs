@@ -12,7 +12,7 @@ use crate::{
     config::{self, short_digest},
     outage_detector,
 };
-use bailiwick_alerting::{Nanos, StoredAlert, config::Destination, notify::first_flush};
+use bailiwick_alertmanager::{Nanos, StoredAlert, config::Destination, notify::first_flush};
 use bailiwick_domain::{Error, OrgId, Result, Ts};
 use bailiwick_platform::jobs;
 use bailiwick_store::{
@@ -219,8 +219,8 @@ impl LeasedTenant {
 /// after the present try; the new configuration then decides.
 async fn replan(service: &Alerts, state: &mut Round, version: i64, tenants: &[Tenant]) -> Result<u64> {
     let digest = |t: &Tenant| state.plans.digest(t.id).map(str::to_owned);
-    let known = tenants.iter().filter_map(|t| Some((t, digest(t)?)));
-    let old: Vec<_> = known.filter(|(t, digest)| t.version < version || t.plan != *digest).collect();
+    let planned = tenants.iter().filter_map(|t| Some((t, digest(t)?)));
+    let old: Vec<_> = planned.filter(|(t, digest)| t.version < version || t.plan != *digest).collect();
     if old.is_empty() {
         return Ok(0);
     }

@@ -2,7 +2,7 @@
 
 use super::render::Text;
 use crate::Alerts;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     receivers::{AnyRecipient, Recipients, Transport},
     texts::Surroundings,
 };

@@ -8,7 +8,7 @@ use super::{
     unreached,
 };
 use crate::{Alerts, config::digest_of};
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Labels, Nanos,
     notify::{Reason, SentNotification, Snapshot, retry_wait},
     receivers::AnyRecipient,
@@ -38,7 +38,7 @@ pub(super) struct GroupSend {
     /// The alerts to report.
     pub(super) snapshot: Snapshot,
     /// Each recipient, and the reason to notify it.
-    pub(super) tellings: Vec<(AnyRecipient, Reason)>,
+    pub(super) to_notify: Vec<(AnyRecipient, Reason)>,
     /// Alerts that leave the group when all recipients have been notified: fingerprint and revision.
     pub(super) leaving: Vec<(String, i64)>,
     /// How long it may take.
@@ -53,7 +53,7 @@ pub(super) struct GroupSend {
 #[derive(Debug, PartialEq, Eq)]
 enum End {
     /// The recipient was notified, and that is recorded.
-    Told,
+    Notified,
     /// The recipient was not notified.
     Failed,
     /// The process stops, another process has claimed the tenant, or the recipients have changed.
@@ -63,9 +63,11 @@ enum End {
 /// Notifies all recipients. `lost` is cancelled when another process claims the tenant, or the recipients change.
 pub(super) async fn run(service: &Alerts, flush: &Arc<GroupSend>, lost: &CancellationToken) {
     let deadline = Instant::now() + flush.patience;
-    let all = flush.tellings.iter().map(|(to, reason)| tell(service, flush, to, *reason, deadline, lost));
-    let ends = join_all(all).await;
-    let leaving = if ends.iter().all(|end| *end == End::Told) { flush.leaving.clone() } else { Vec::new() };
+    let notifications =
+        flush.to_notify.iter().map(|(to, reason)| notify_one(service, flush, to, *reason, deadline, lost));
+    let ends = join_all(notifications).await;
+    let is_complete = ends.iter().all(|end| *end == End::Notified);
+    let leaving = if is_complete { flush.leaving.clone() } else { Vec::new() };
     // Due at once for the process that claims the tenant next.
     let due_at = ends.contains(&End::Stopped).then(|| service.platform.now());
     flush.end(service, leaving, due_at).await;
@@ -82,7 +84,7 @@ impl GroupSend {
 }
 
 /// Notifies one recipient, with as many tries as it needs.
-async fn tell(
+async fn notify_one(
     service: &Alerts,
     flush: &Arc<GroupSend>,
     to: &AnyRecipient,
@@ -95,7 +97,7 @@ async fn tell(
     let system = flush.group_labels.value("system_key").into();
     let destination =
         Destination { address, tenant: flush.key.0, system, recipient: digest_of(to).into(), concurrency };
-    // The id is the same for every try, so that a recipient can tell a duplicate.
+    // The id is the same for every try, so that a recipient can recognize a duplicate.
     let id = service.platform.fresh::<uuid::Uuid>().to_string();
     let mut tries = 0;
     loop {
@@ -189,7 +191,7 @@ async fn succeed(service: &Alerts, flush: &GroupSend, to: &AnyRecipient) -> End 
         told_at: now,
     };
     // If this fails, the notification is sent again: better twice than never.
-    if record(service, Note::Told(notice)).await { End::Told } else { End::Failed }
+    if record(service, Note::Notified(notice)).await { End::Notified } else { End::Failed }
 }
 
 async fn fail(service: &Alerts, tenant: OrgId, to: &AnyRecipient, failure: Failure) -> End {

@@ -1,6 +1,6 @@
 //! Counts notifications by outcome.
 
-use bailiwick_alerting::receivers::RecipientKind;
+use bailiwick_alertmanager::receivers::RecipientKind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A counter for each kind of recipient.

@@ -5,7 +5,7 @@ use super::{
     send::{AttemptContext, Senders, connects},
 };
 use crate::{Alerts, config};
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Labels, Nanos, PostedAlert, StoredAlert,
     notify::{Message, Reason, Snapshot},
     receivers::{AnyRecipient, RecipientKind},
@@ -74,13 +74,14 @@ pub async fn send_test(
     let mut recipients = layer.all_channels().flat_map(|channels| channels.recipients(kind));
     let to = recipients.find(is_wanted);
     let to = to.ok_or_else(|| Error::field_value("recipient", "invalid_value", wanted))?;
-    if !service.alerting().is_embedded() {
+    if !service.state.is_embedded() {
         return Err(Error::conflict("the alert router delivers notifications itself"));
     }
     let user = caller.user_id().ok_or_else(Error::insufficient_permissions)?;
-    service.alerting().test_messages.check(&user)?;
+    service.state.test_messages.check(&user)?;
     if kind == RecipientKind::Email {
-        // The person who saved the layer chose this address, and its owner has not confirmed it: the limits on mails apply.
+        // The person who saved the layer chose this address, and its owner has not confirmed it: the limits on mails
+        // apply.
         drop(mail::allow(&service.events, organization, &[wanted]).await?);
     }
     let mut tx = service.platform.db.begin().await?;
@@ -144,7 +145,7 @@ async fn attempt(
     let message = Message {
         receiver: "test",
         reason: Reason::First,
-        snapshot: &Snapshot::take(vec![alert], (&[], service.alerting().judging.expressions()), now, None),
+        snapshot: &Snapshot::take(vec![alert], (&[], service.state.judging.expressions()), now, None),
         group_labels: &labels,
         group_key: &group_key,
         external_url: senders.external_url(),

@@ -1,9 +1,9 @@
-//! Logs the first failure of a recipient and its recovery, and nothing in between: an operator learns at once whose pager is
-//! silent, and the log does not fill.
+//! Logs the first failure of a recipient and its recovery, and nothing in between: an operator learns at once whose
+//! pager is silent, and the log does not fill.
 
 use super::of;
 use crate::{Alerts, config::digest_of};
-use bailiwick_alerting::receivers::AnyRecipient;
+use bailiwick_alertmanager::receivers::AnyRecipient;
 use bailiwick_domain::OrgId;
 use bailiwick_outbound::delivery::Failure;
 use bailiwick_policy::Scope;

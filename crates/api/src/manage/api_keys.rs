@@ -1,6 +1,6 @@
 //! The caller's personal API keys (spec: account#api-keys).
 
-use super::me::with_values;
+use super::{PAGE_SIZE, me::with_values};
 use crate::{
     envelope::Answer,
     error::Outcome,
@@ -12,9 +12,6 @@ use bailiwick_identity::{
     Identity,
     api_keys::{self, HistoryQuery},
 };
-
-/// Rows of a page unless the client says otherwise.
-const PAGE_SIZE: u64 = 20;
 
 /// `POST /me/api-keys`.
 pub async fn create(

@@ -1,5 +1,6 @@
 //! The audit record (spec: audit#list).
 
+use super::PAGE_SIZE;
 use crate::{
     envelope::Answer,
     error::Outcome,
@@ -8,8 +9,6 @@ use crate::{
 };
 use bailiwick_directory::{Directory, audit};
 use bailiwick_web::audit_query;
-
-const PAGE_SIZE: u64 = 20;
 
 /// `GET /audit`.
 pub async fn list(

@@ -1,5 +1,6 @@
 //! Subscriptions to events and their deliveries (docs/events.md).
 
+use super::PAGE_SIZE;
 use crate::{
     envelope::{Answer, Pagination},
     error::Outcome,
@@ -11,8 +12,6 @@ use crate::{
 };
 use bailiwick_events::{Events, subscriptions, test_and_replay};
 use uuid::Uuid;
-
-const PAGE_SIZE: u64 = 20;
 
 fn one(view: subscriptions::View) -> OneSubscription {
     OneSubscription { subscription: view.into() }

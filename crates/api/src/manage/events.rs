@@ -1,5 +1,6 @@
 //! Events for other software (docs/events.md).
 
+use super::PAGE_SIZE;
 use crate::{
     Uncompressed,
     envelope::{Answer, Pagination},
@@ -18,8 +19,6 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Uri, header};
 use serde_json::json;
 use std::{convert::Infallible, fmt::Write as _, net::IpAddr, sync::Arc};
-
-const PAGE_SIZE: u64 = 20;
 
 /// `GET /events`.
 pub async fn list(

@@ -1,5 +1,6 @@
 //! Impersonation with consent (spec: impersonation#requests-while-impersonating).
 
+use super::PAGE_SIZE;
 use crate::{
     envelope::{Answer, Pagination},
     error::Outcome,
@@ -20,9 +21,6 @@ use bailiwick_identity::{
     impersonation::{self, Side},
 };
 use http::request::Parts;
-
-/// Rows of a page unless the client says otherwise.
-const PAGE_SIZE: u64 = 20;
 
 /// `GET /impersonate/consent`.
 pub async fn consent(

@@ -1,5 +1,6 @@
 //! Inventory of a system, for management (spec: inventory#reads).
 
+use super::PAGE_SIZE;
 use crate::{
     chunked_body::Frame,
     envelope::{Answer, Pagination},
@@ -20,9 +21,6 @@ use bailiwick_fleet::{
 };
 use bailiwick_web::{diff_filter, time_range};
 use http::request::Parts;
-
-/// Rows of a page unless the client says otherwise.
-const PAGE_SIZE: u64 = 20;
 
 /// The word of `fields`: records without their documents.
 pub(crate) const WITHOUT_TEXT: &str = "meta";

@@ -27,3 +27,6 @@ pub mod second_factors;
 pub mod session;
 pub mod systems;
 pub mod users;
+
+/// Rows of a page of most lists, unless the client says otherwise.
+const PAGE_SIZE: u64 = 20;

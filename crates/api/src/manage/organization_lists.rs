@@ -1,6 +1,7 @@
 //! Organizations of all families, their trends and filters, the VAT check, promotion (spec: organizations#stats,
 //! organizations#promotion, organizations#directory).
 
+use super::PAGE_SIZE;
 use crate::{
     envelope::{Answer, Cached, Gzip},
     error::Outcome,
@@ -17,9 +18,6 @@ use bailiwick_directory::{
 };
 use bailiwick_domain::{Error, OrgId, OrgType, PageRequest, SortDirection};
 use std::str::FromStr;
-
-/// Rows of a page unless the client says otherwise.
-const PAGE_SIZE: u64 = 20;
 
 /// Rows for older clients, which say nothing and expect all there are.
 const WHOLE_PAGE: u64 = 1000;

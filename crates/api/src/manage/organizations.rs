@@ -1,6 +1,7 @@
 //! Distributors, resellers and customers: one set of handlers; the route determines the family (spec:
 //! organizations#operations).
 
+use super::PAGE_SIZE;
 use crate::{
     envelope::{Answer, Cached, Gzip},
     error::Outcome,
@@ -19,9 +20,6 @@ use bailiwick_directory::{
 use bailiwick_domain::{CursorPage, OrgId};
 use bailiwick_platform::conditions::Version;
 use bailiwick_web::organization_query;
-
-/// Rows of a page unless the client says otherwise.
-const PAGE_SIZE: u64 = 20;
 
 /// `GET /{p}`.
 pub async fn list(

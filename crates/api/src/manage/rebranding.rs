@@ -81,7 +81,7 @@ pub async fn status(
     Ok(Answer::ok("rebranding status retrieved successfully", status.into()))
 }
 
-/// `GET /rebranding/{org_id}/products`: the same data.
+/// `GET /rebranding/{org_id}/products`: the data of [`status`], with another message.
 pub async fn organization_products(
     Service(directory): Service<Directory>,
     Who(caller): Who,

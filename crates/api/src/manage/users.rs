@@ -1,5 +1,6 @@
 //! Users (spec: users#operations).
 
+use super::PAGE_SIZE;
 use crate::{
     envelope::{Answer, Cached, Gzip},
     error::Outcome,
@@ -15,9 +16,6 @@ use bailiwick_directory::{Directory, users};
 use bailiwick_domain::{CursorPage, UserId};
 use bailiwick_platform::conditions::Version;
 use bailiwick_web::{choice_search, user_query};
-
-/// Rows of a page unless the client says otherwise.
-const PAGE_SIZE: u64 = 20;
 
 /// `GET /users`.
 pub async fn list(

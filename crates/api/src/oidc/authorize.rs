@@ -49,8 +49,8 @@ pub async fn authorize(
     }
 }
 
-/// The same as a form (OpenID Connect Core §3.1.2.1). Browsers leave `SameSite=Lax` cookies out of another site's form, but
-/// send them with the GET that follows.
+/// `POST /oidc/auth`: sends a request that comes as a form (OpenID Connect Core §3.1.2.1) on to the GET. Browsers leave
+/// `SameSite=Lax` cookies out of another site's form, but send them with the GET that follows.
 pub async fn authorize_by_form(
     Service(identity): Service<Identity>,
     headers: HeaderMap,

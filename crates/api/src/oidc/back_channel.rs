@@ -8,7 +8,8 @@ use http::{HeaderValue, StatusCode, header};
 
 /// `POST /oidc/backchannel-logout`: a person has signed out at the issuer.
 pub async fn logout(Service(identity): Service<Identity>, Form(parameters): Form) -> Response {
-    // Not limited: an issuer may send many from one address, and sends none again. Only tokens that it has signed cost a read.
+    // Not limited: an issuer may send many from one address, and sends none again. Only tokens that it has signed cost
+    // a read.
     let answer = async { relying_party::end_sessions(&identity, parameters.required("logout_token")?).await };
     let answer: Result<(), ProviderError> = answer.await;
     let mut response = match answer {

@@ -1,6 +1,6 @@
 //! Errors of the provider in both shapes: OAuth's and that of older clients (spec: openid-provider#endpoints).
 
-use crate::error::whole_seconds;
+use crate::error::{RETRY_AFTER, whole_seconds};
 use axum::{
     Json,
     response::{IntoResponse, Response},
@@ -9,9 +9,6 @@ use bailiwick_domain::Error;
 use bailiwick_identity::oidc::{Code, ProviderError};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
-
-/// `Retry-After` of an overload, in seconds.
-const RETRY_AFTER_SECONDS: u64 = 5;
 
 /// A refusal as JSON.
 pub fn answer(refusal: ProviderError) -> Response {
@@ -78,8 +75,8 @@ pub fn status_of(error: &Error) -> (StatusCode, Option<u64>) {
         Error::TooMany { retry_after } => (StatusCode::TOO_MANY_REQUESTS, Some(whole_seconds(*retry_after))),
         Error::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, None),
         Error::BadRequest { .. } => (StatusCode::BAD_REQUEST, None),
-        Error::SlowBody => (StatusCode::REQUEST_TIMEOUT, Some(RETRY_AFTER_SECONDS)),
-        Error::Unavailable { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some(RETRY_AFTER_SECONDS)),
+        Error::SlowBody => (StatusCode::REQUEST_TIMEOUT, Some(whole_seconds(RETRY_AFTER))),
+        Error::Unavailable { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some(whole_seconds(RETRY_AFTER))),
         _ => (StatusCode::INTERNAL_SERVER_ERROR, None),
     }
 }

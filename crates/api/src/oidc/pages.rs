@@ -250,7 +250,7 @@ pub fn notice(language: Language, notice: Notice, detail: Option<&str>) -> Respo
     message(language, status, key, detail, None)
 }
 
-/// The same with a link to go on.
+/// Renders a notice with a link to go on.
 pub fn notice_with_way_on(language: Language, notice: Notice, address: &str) -> Response {
     let (status, key) = notice.parts();
     message(language, status, key, None, Some(address))

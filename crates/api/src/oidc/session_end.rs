@@ -14,12 +14,12 @@ use bailiwick_identity::{
 };
 use http::HeaderMap;
 
-/// The browser is sent here.
+/// `GET /oidc/session/end`: ends the browser's login, with the parameters in the query.
 pub async fn by_query(State(app): State<App>, headers: HeaderMap, Query(parameters): Query) -> Response {
     end(&app.identity, &headers, &parameters).await
 }
 
-/// The same by form.
+/// `POST /oidc/session/end`: ends the browser's login, with the parameters in a form.
 pub async fn by_form(State(app): State<App>, headers: HeaderMap, Form(parameters): Form) -> Response {
     end(&app.identity, &headers, &parameters).await
 }

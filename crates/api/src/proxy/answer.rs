@@ -2,9 +2,10 @@
 
 use crate::{Uncompressed, envelope::render, route::Credential};
 use axum::{body::Body, response::Response};
-use bailiwick_alerting::{Reject, RejectBody};
+use bailiwick_alertmanager::{Reject, RejectBody};
 use bailiwick_alerts::Fault;
 use bailiwick_domain::Error;
+use bailiwick_web::RETRY_AFTER;
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ pub(super) enum Answer {
     Empty,
     /// Made for this request.
     Json(String),
-    /// Always the same.
+    /// JSON that is the same for every request.
     Document(Bytes),
     /// The one metric.
     Metrics(Bytes),
@@ -136,7 +137,7 @@ fn with_data(status: StatusCode, message: &str, data: &Value, retry_after_secs: 
 const WHEN_FULL: u64 = 60;
 
 /// `Retry-After` of a temporary fault, in seconds (spec: clients#checklist row 14).
-const WHEN_BACK: u64 = 5;
+const WHEN_BACK: u64 = RETRY_AFTER.as_secs();
 
 /// Why a use case has no result.
 pub(super) fn of_fault(fault: Fault) -> Response {

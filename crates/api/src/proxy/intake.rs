@@ -1,7 +1,7 @@
 //! Headers and body of a request (spec: alerts#request-order).
 
 use axum::body::Body;
-use bailiwick_alerting::{Reject, RejectBody};
+use bailiwick_alertmanager::{Reject, RejectBody};
 use bailiwick_alerts::Fault;
 use bailiwick_domain::Error;
 use bytes::Bytes;

@@ -1,9 +1,9 @@
-//! The alert interface: the protocol of Alertmanager's tools, for systems below `services/{backend}/{alert_router}` (spec:
-//! alerts#system-interface), and for people below an organization (`organization`).
+//! The alert interface: the protocol of Alertmanager's tools, for systems below `services/{backend}/{alert_router}`
+//! (spec: alerts#system-interface), and for people below an organization (`organization`).
 //!
 //! It comes before all other routes ([`Front`]), because its paths, methods and error bodies have rules of their own. A
-//! request is authenticated, counted, routed, read, and answered by one use case of `bailiwick_alerts`; nothing of it is
-//! ever passed on. To add an operation: a [`Target`], its arm in [`Proxy::serve`], its row in `routes::system_side`.
+//! request is authenticated, counted, routed, read, and answered by one use case of `bailiwick_alerts`; nothing of it
+//! is ever passed on. To add an operation: a [`Target`], its arm in [`Proxy::serve`], its row in `routes::system_side`.
 
 mod answer;
 mod intake;
@@ -17,14 +17,14 @@ use crate::{
 };
 use answer::{Answer, finished, of_error, of_fault};
 use axum::{Router, extract::Request, response::Response};
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     AlertsQuery, Nanos, Reject, SilencesQuery,
     listing::{NEUTRAL_RECEIVER, group_alerts, render},
     query::receivers_query,
     silence::{created, path_id},
     status::{metrics_document, receivers_document, status_document},
 };
-use bailiwick_alerts::{self as alerting, AlertRouter, Fault, Sender};
+use bailiwick_alerts::{self as alerts, AlertRouter, Fault, Sender};
 use bailiwick_app::App;
 use bailiwick_identity::credentials;
 use bailiwick_platform::{RequestContext, http_metrics::WorkerMetrics};
@@ -68,7 +68,7 @@ impl Proxy {
         let rows: Vec<Route> = crate::routes::table().into_iter().filter(Route::is_proxied).collect();
         let for_people = rows.iter().filter(|row| row.credential == Credential::ApiKey);
         Arc::new(Proxy {
-            router: app.alerts.alerting().router_for_worker(),
+            router: app.alerts.state.router_for_worker(),
             mounts: Mounts::new(&app.settings),
             status: status_document(version, Nanos::from_ts(app.platform.started_at)).into(),
             metrics: metrics_document(version).into(),
@@ -171,7 +171,7 @@ impl Proxy {
         };
         crate::layers::note_caller("system");
         let ends_silence = matches!(&target, Target::V2(path) if ends_silence(v2_route(path, &parts.method)));
-        let _in_flight = match self.app.alerts.alerting().throttle.admit(system.id, ends_silence) {
+        let _in_flight = match self.app.alerts.state.throttle.admit(system.id, ends_silence) {
             Ok(in_flight) => in_flight,
             Err(fault) => return of_fault(fault),
         };
@@ -205,7 +205,7 @@ impl Proxy {
         body: axum::body::Body,
     ) -> Result<Answer, Fault> {
         let (app, router) = (&self.app, &self.router);
-        let limits = &app.alerts.alerting().limits;
+        let limits = &app.alerts.state.limits;
         let query = parts.uri.query().unwrap_or_default();
         if operation != V2::Metrics {
             intake::check_accept(&parts.headers)?;
@@ -214,35 +214,35 @@ impl Proxy {
             V2::Metrics => Ok(Answer::Metrics(self.metrics.clone())),
             V2::PushAlerts => {
                 let body = self.read("alerts", parts, body).await?;
-                alerting::push_alerts(&app.alerts, router, who, &body).await?;
+                alerts::push_alerts(&app.alerts, router, who, &body).await?;
                 Ok(Answer::Empty)
             }
             V2::ListAlerts => {
                 let alerts =
-                    alerting::list_alerts(&app.alerts, router, who, &AlertsQuery::parse(query, limits)?)
+                    alerts::list_alerts(&app.alerts, router, who, &AlertsQuery::parse(query, limits)?)
                         .await?;
                 json(render(&alerts))
             }
             V2::ListGroups => {
                 let alerts =
-                    alerting::list_alerts(&app.alerts, router, who, &AlertsQuery::parse(query, limits)?)
+                    alerts::list_alerts(&app.alerts, router, who, &AlertsQuery::parse(query, limits)?)
                         .await?;
                 json(render(&group_alerts(alerts)))
             }
             V2::SetSilence => {
                 let body = self.read("silence", parts, body).await?;
-                Ok(Answer::Json(created(alerting::set_silence(&app.alerts, router, who, &body).await?)))
+                Ok(Answer::Json(created(alerts::set_silence(&app.alerts, router, who, &body).await?)))
             }
             V2::ListSilences => {
                 let query = SilencesQuery::parse(query, limits)?;
-                json(render(&alerting::list_silences(&app.alerts, router, who, &query).await?))
+                json(render(&alerts::list_silences(&app.alerts, router, who, &query).await?))
             }
-            V2::GetSilence(id) => match alerting::silence(&app.alerts, router, who, path_id(id)?).await? {
+            V2::GetSilence(id) => match alerts::silence(&app.alerts, router, who, path_id(id)?).await? {
                 Some(silence) => json(render(&silence)),
                 None => Err(Reject::EMPTY_NOT_FOUND.into()),
             },
             V2::ExpireSilence(id) => {
-                match alerting::expire_silence(&app.alerts, router, who, path_id(id)?).await? {
+                match alerts::expire_silence(&app.alerts, router, who, path_id(id)?).await? {
                     true => Ok(Answer::Empty),
                     false => Err(Reject::EMPTY_NOT_FOUND.into()),
                 }

@@ -1,5 +1,6 @@
-//! The alert interface of an organization, for the tools of people (spec: alerts-of-organizations). It answers like that of
-//! systems; the caller is a person with an API key, and the alerts are those of all systems of the organization.
+//! The alert interface of an organization, for the tools of people (spec: alerts-of-organizations). It answers like
+//! that of systems; the caller is a person with an API key, and the alerts are those of all systems of the
+//! organization.
 
 use super::{
     Proxy,
@@ -9,7 +10,7 @@ use super::{
 };
 use crate::{error, extract::authorization, gate, route::Route};
 use axum::{body::Body, extract::Request, response::Response};
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     AlertsQuery, Reject, SilencesQuery,
     listing::{NEUTRAL_RECEIVER, group_alerts, render},
     query::receivers_query,
@@ -98,7 +99,7 @@ impl Proxy {
         (parts, body): (&Parts, Body),
     ) -> Result<Answer, Fault> {
         let app: &App = &self.app;
-        let limits = &app.alerts.alerting().limits;
+        let limits = &app.alerts.state.limits;
         let query = parts.uri.query().unwrap_or_default();
         if operation != V2::Metrics {
             intake::check_accept(&parts.headers)?;

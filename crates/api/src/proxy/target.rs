@@ -248,7 +248,8 @@ pub(super) fn v2_route<'p>(path: &'p str, method: &Method) -> Result<V2<'p>, NoR
     }
 }
 
-/// The same below an organization: nothing can be pushed there, and a silence has the one spelling that tools use.
+/// The operation of a path below `/api/v2` of an organization: nothing can be pushed there, and a silence has the one
+/// spelling that tools use.
 pub(super) fn organization_route<'p>(path: &'p str, method: &Method) -> Result<V2<'p>, NoRoute> {
     match v2_route(path, method) {
         Ok(V2::PushAlerts) => Err(NoRoute::Method("GET")),

@@ -6,7 +6,7 @@ use crate::{
     extract::{Service, read},
 };
 use axum::extract::Request;
-use bailiwick_alerts::{self as alerting, Alerts};
+use bailiwick_alerts::{self as alerts, Alerts};
 use http::StatusCode;
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ const BODY: usize = 1024 * 1024;
 
 /// `POST /alert_history`. The body of a caller without the secret is not read.
 pub async fn save(Service(alerts): Service<Alerts>, request: Request) -> Outcome<StatusCode> {
-    alerting::history_webhook::admit(&alerts, authorization(request.headers()))?;
+    alerts::history_webhook::admit(&alerts, authorization(request.headers()))?;
     let body = read(request.into_body(), BODY, Duration::from_secs(30)).await?;
-    alerting::history_webhook::save(&alerts, &body).await?;
+    alerts::history_webhook::save(&alerts, &body).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -3,7 +3,7 @@
 use super::Itself;
 use crate::{
     envelope::render,
-    error::Outcome,
+    error::{Outcome, with_retry_after},
     extract::{Service, read},
     wire::system_side::ReceiptOutput,
 };
@@ -13,14 +13,12 @@ use bailiwick_fleet::{
     Fleet,
     ingest::{self, Document},
 };
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 use serde_json::json;
 use std::time::Duration;
 
 /// Longest time for the body (spec: conventions#limits).
 const BODY_TIME: Duration = Duration::from_secs(180);
-/// Seconds until a client should try again.
-const RETRY_AFTER: u16 = 5;
 
 /// Answers once the document is kept.
 pub async fn accept(
@@ -73,7 +71,5 @@ fn is_gzip(headers: &HeaderMap) -> Result<bool> {
 fn unavailable(message: &str, log: &str) -> Response {
     tracing::warn!(operation = "sendInventory", error = log, "request could not be served");
     let data = json!({"error": "Processing queue unavailable"});
-    let mut response = render(StatusCode::SERVICE_UNAVAILABLE, message, &data);
-    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER));
-    response
+    with_retry_after(render(StatusCode::SERVICE_UNAVAILABLE, message, &data))
 }

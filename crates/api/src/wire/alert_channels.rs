@@ -1,8 +1,8 @@
-//! Schemas of toggles and recipients, made from the list of their kinds (`bailiwick_alerting::receivers`): a new
+//! Schemas of toggles and recipients, made from the list of their kinds (`bailiwick_alertmanager::receivers`): a new
 //! kind is in the interface at once (spec: alert-configuration#layers).
 
 use super::alert_config::{AlertLanguage, AlertSeverity};
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Severity,
     receivers::{Field, Input, RecipientKind},
 };

@@ -1,7 +1,7 @@
 //! Alert configuration (spec: alert-configuration#layers). The layer form and the flat form of older clients.
 
 use super::alert_channels::AlertLayer;
-use bailiwick_alerting::config::{FlatView, Layer};
+use bailiwick_alertmanager::config::{FlatView, Layer};
 use bailiwick_alerts::{
     config::{EffectiveView, LayerView, LinkView, Saved},
     notify::{TestOrder, TestOutcome},

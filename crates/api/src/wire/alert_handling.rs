@@ -1,7 +1,7 @@
 //! Silences, notes and assignees of alerts (spec: alert-management#handling).
 
 use super::alerts::AssigneeOutput;
-use bailiwick_alerting::{ListedSilence, Matcher, SilenceState};
+use bailiwick_alertmanager::{ListedSilence, Matcher, SilenceState};
 use bailiwick_alerts::manage::{
     Assign, Assignment, Event, FoundSilence, FoundSilences, NewNote, NewSilence, SilenceChange,
 };

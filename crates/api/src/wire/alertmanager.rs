@@ -1,5 +1,5 @@
 //! What Alertmanager tools send and get (spec: alerts#system-interface), for the interface document only: the proxy
-//! reads and writes these in `bailiwick_alerting`. Fields of other programs are taken and left out.
+//! reads and writes these in `bailiwick_alertmanager`. Fields of other programs are taken and left out.
 
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Alerts, their history and figures (spec: alert-management#active-alerts, alert-management#figures).
 
 use crate::envelope::Pagination;
-use bailiwick_alerting::{ListedAlert, listing::AlertState};
+use bailiwick_alertmanager::{ListedAlert, listing::AlertState};
 use bailiwick_alerts::manage::{ActiveAlert, Assignment, Record, Statistics, Totals, Trend};
 use bailiwick_domain::{Error, Page, Ts};
 use bailiwick_settings::CatalogueEntry;
@@ -94,7 +94,7 @@ pub struct AlertOutput {
 impl From<ActiveAlert> for AlertOutput {
     fn from(ActiveAlert { alert, assigned }: ActiveAlert) -> AlertOutput {
         let ListedAlert { annotations, ends_at, fingerprint, receivers, starts_at, status, .. } = alert;
-        let pairs = |labels: &bailiwick_alerting::Labels| {
+        let pairs = |labels: &bailiwick_alertmanager::Labels| {
             labels.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
         };
         AlertOutput {

@@ -96,7 +96,7 @@ mod tests {
     }
 
     /// The records that stay, of records created at these times.
-    fn kept<'a>(now: &str, times: &[&'a str]) -> Vec<&'a str> {
+    fn remaining<'a>(now: &str, times: &[&'a str]) -> Vec<&'a str> {
         let mut thinning = Thinning::new(Tiers::at(at(now)).unwrap());
         let gone: Vec<i64> =
             times.iter().zip(0..).filter_map(|(time, id)| thinning.next(id, at(time))).collect();
@@ -109,41 +109,41 @@ mod tests {
     #[test]
     fn everything_of_seven_days_stays() {
         let times = [OLDEST, "2026-03-24T12:00:00Z", "2026-03-24T12:00:01Z", "2026-03-31T11:59:59Z"];
-        assert_eq!(kept(NOW, &times), times);
+        assert_eq!(remaining(NOW, &times), times);
     }
 
     #[test]
     fn then_the_newest_of_each_day() {
         let times = [OLDEST, "2026-03-23T00:00:00Z", "2026-03-23T23:59:59.999999Z", "2026-03-24T11:59:59Z"];
-        assert_eq!(kept(NOW, &times), [times[0], times[2], times[3]]);
+        assert_eq!(remaining(NOW, &times), [times[0], times[2], times[3]]);
         // The last day of February is one month ago.
         let times = [OLDEST, "2026-02-28T12:00:00Z", "2026-02-28T13:00:00Z", "2026-03-01T00:00:00Z"];
-        assert_eq!(kept(NOW, &times), [times[0], times[2], times[3]]);
+        assert_eq!(remaining(NOW, &times), [times[0], times[2], times[3]]);
     }
 
     #[test]
     fn then_the_newest_of_each_week_from_monday() {
         // 2026-02-16 is a Monday.
         let times = [OLDEST, "2026-02-15T12:00:00Z", "2026-02-16T00:00:00Z", "2026-02-22T23:00:00Z"];
-        assert_eq!(kept(NOW, &times), [times[0], times[1], times[3]]);
+        assert_eq!(remaining(NOW, &times), [times[0], times[1], times[3]]);
         // The week of a new year has no border in it; 2026-01-01 is a Thursday.
         let times = [OLDEST, "2025-12-30T00:00:00Z", "2026-01-02T00:00:00Z"];
-        assert_eq!(kept("2026-03-15T00:00:00Z", &times), [times[0], times[2]]);
+        assert_eq!(remaining("2026-03-15T00:00:00Z", &times), [times[0], times[2]]);
     }
 
     #[test]
     fn then_the_newest_of_each_month_and_quarter() {
         let times = [OLDEST, "2025-10-01T00:00:00Z", "2025-10-31T23:59:59Z", "2025-11-01T00:00:00Z"];
-        assert_eq!(kept(NOW, &times), [times[0], times[2], times[3]]);
+        assert_eq!(remaining(NOW, &times), [times[0], times[2], times[3]]);
         let times = [OLDEST, "2024-07-01T00:00:00Z", "2024-09-30T00:00:00Z", "2024-10-01T00:00:00Z"];
-        assert_eq!(kept(NOW, &times), [times[0], times[2], times[3]]);
+        assert_eq!(remaining(NOW, &times), [times[0], times[2], times[3]]);
     }
 
     #[test]
     fn the_oldest_stays_beside_the_newest_of_its_stretch() {
         let times = ["2024-07-01T00:00:00Z", "2024-07-02T00:00:00Z", "2024-07-03T00:00:00Z"];
-        assert_eq!(kept(NOW, &times), [times[0], times[2]]);
-        assert_eq!(kept(NOW, &times[..1]), times[..1]);
+        assert_eq!(remaining(NOW, &times), [times[0], times[2]]);
+        assert_eq!(remaining(NOW, &times[..1]), times[..1]);
     }
 
     #[test]

@@ -22,10 +22,10 @@ const OTHER_CHARS: usize = 40;
 
 /// `Firefox · Linux`; of other clients the beginning of their name.
 pub(crate) fn short(user_agent: &str) -> String {
-    let known = |all: &[(&str, &'static str)]| {
+    let name_in = |all: &[(&str, &'static str)]| {
         all.iter().find(|(part, _)| user_agent.contains(part)).map(|(_, name)| *name)
     };
-    match (known(&BROWSERS), known(&SYSTEMS)) {
+    match (name_in(&BROWSERS), name_in(&SYSTEMS)) {
         (Some(browser), Some(system)) => format!("{browser} · {system}"),
         (Some(browser), None) => browser.to_owned(),
         (None, _) => user_agent.chars().take(OTHER_CHARS).collect(),

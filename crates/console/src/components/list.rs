@@ -25,11 +25,11 @@ impl Address {
     /// Of the page that was asked for. What is empty says nothing and is left out.
     pub(crate) fn of(path: &str, query: Option<&str>) -> Address {
         let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned();
-        let is_told = |(_, value): &(String, String)| !value.is_empty();
-        Address { path: path.to_owned(), pairs: pairs.filter(is_told).collect() }
+        let is_set = |(_, value): &(String, String)| !value.is_empty();
+        Address { path: path.to_owned(), pairs: pairs.filter(is_set).collect() }
     }
 
-    /// The same with one value of a key; none takes the key out. Another order or filter begins at the first page.
+    /// The address with one value of a key; none removes the key. Another order or filter begins at the first page.
     pub(crate) fn with(&self, key: &str, value: Option<&str>) -> Address {
         let mut pairs = self.pairs.clone();
         pairs.retain(|(k, _)| k != key && (key == "page" || k != "page"));
@@ -37,14 +37,14 @@ impl Address {
         Address { path: self.path.clone(), pairs }
     }
 
-    /// The same without one value of a repeated key.
+    /// The address without one value of a repeated key.
     fn without(&self, key: &str, value: &str) -> Address {
         let mut pairs = self.pairs.clone();
         pairs.retain(|(k, v)| (k != key || v != value) && k != "page");
         Address { path: self.path.clone(), pairs }
     }
 
-    /// The same elsewhere.
+    /// The address with another path and the same query.
     pub(crate) fn at(&self, path: &str) -> Address {
         Address { path: path.to_owned(), pairs: self.pairs.clone() }
     }
@@ -70,7 +70,7 @@ impl Address {
 
     /// The values of a key.
     pub(crate) fn values<'a>(&'a self, key: &'static str) -> impl Iterator<Item = &'a str> + use<'a> {
-        self.pairs.iter().filter(move |(known, _)| known == key).map(|(_, value)| value.as_str())
+        self.pairs.iter().filter(move |(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
     /// The values of a key as filters in force that are shown as they are.
@@ -177,7 +177,7 @@ impl Column {
         Column { key, text, address, order }
     }
 
-    /// The same for a list that begins with the latest or largest unless the address says otherwise.
+    /// A column of a list that begins with the latest or largest unless the address says otherwise.
     pub(crate) fn falling(
         key: &'static str,
         text: &'static str,
@@ -224,9 +224,9 @@ impl Filter {
         all: impl IntoIterator<Item = (String, String)>,
         address: &Address,
     ) -> Filter {
-        let asked = |value: &str| address.holds(key, value);
+        let is_on = |value: &str| address.holds(key, value);
         let choices: Vec<Choice> =
-            all.into_iter().map(|(value, label)| Choice { is_on: asked(&value), value, label }).collect();
+            all.into_iter().map(|(value, label)| Choice { is_on: is_on(&value), value, label }).collect();
         let on = choices.iter().filter(|choice| choice.is_on).count();
         Filter { key, text, choices, on }
     }
@@ -242,16 +242,16 @@ impl Filter {
         address.values(self.key).filter(move |value| !is_choice(value))
     }
 
-    /// The same as the form of the filters hands them on.
-    fn kept(&self, address: &Address) -> Vec<(&'static str, String)> {
+    /// The values that are no choice, as hidden fields of the form of the filters.
+    fn hidden_fields(&self, address: &Address) -> Vec<(&'static str, String)> {
         self.others(address).map(|value| (self.key, value.to_owned())).collect()
     }
 
     /// The values that are asked for, each with the way to take it away.
     pub(crate) fn chips(&self, address: &Address) -> Vec<Chip> {
         let on = self.choices.iter().filter(|choice| choice.is_on);
-        let known = on.map(|choice| (choice.value.as_str(), Some(choice.label.clone())));
-        let all = known.chain(self.others(address).map(|value| (value, None)));
+        let choices = on.map(|choice| (choice.value.as_str(), Some(choice.label.clone())));
+        let all = choices.chain(self.others(address).map(|value| (value, None)));
         all.take(MOST_CHIPS).map(|(value, label)| address.chip(self.key, self.text, value, label)).collect()
     }
 }
@@ -264,9 +264,9 @@ pub(crate) fn is_filtered<F: 'static>(
     filters.into_iter().any(|filter| address.has(filter.key))
 }
 
-/// What the form of the filters hands on as it is: the order, the size of a page, and the values that are neither in its field
-/// nor among its choices.
-pub(crate) fn kept<F: 'static>(
+/// What the form of the filters hands on as it is: the order, the size of a page, and the values that are neither in
+/// its field nor among its choices.
+pub(crate) fn hidden_fields<F: 'static>(
     filters: impl IntoIterator<Item = &'static Parameter<F>>,
     choices: &[Filter],
     address: &Address,
@@ -275,7 +275,7 @@ pub(crate) fn kept<F: 'static>(
     let others = filters.into_iter().map(|filter| filter.key).filter(|key| !is_in_form(key));
     let keys = others.chain(["sort_by", "sort_direction", "page_size"]);
     let values = keys.flat_map(|key| address.values(key).map(move |value| (key, value.to_owned())));
-    values.chain(choices.iter().flat_map(|filter| filter.kept(address))).collect()
+    values.chain(choices.iter().flat_map(|filter| filter.hidden_fields(address))).collect()
 }
 
 /// A filter in force.

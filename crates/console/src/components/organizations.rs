@@ -44,16 +44,16 @@ impl Picked {
         Picked { id: id.into(), ..Picked::default() }
     }
 
-    /// As sent; `field`: the name of the choice. It is a search by its button, and when Enter sent a text that the list has
-    /// not been searched for.
+    /// As sent; `field`: the name of the choice. It is a search by its button, and when Enter sent a text that the list
+    /// has not been searched for.
     pub(crate) fn sent(form: &Form, field: &str) -> Picked {
         let find = form.text("find");
         Picked { id: form.text(field), is_search: form.has("search") || find != form.text("found"), find }
     }
 }
 
-/// The organizations to choose from, for the macro `organization` of `parts/form.html`. Nothing is chosen for the person
-/// where there are several, unless a search has found exactly one.
+/// The organizations to choose from, for the macro `organization` of `parts/form.html`. Nothing is chosen for the
+/// person where there are several, unless a search has found exactly one.
 pub(crate) async fn offered(
     app: &App,
     session: &Session,
@@ -61,7 +61,7 @@ pub(crate) async fn offered(
     picked: &Picked,
 ) -> Outcome<Value> {
     let (caller, find) = (&session.caller, picked.find.as_str());
-    let mut found = match to_have {
+    let mut page = match to_have {
         ToHave::Organization(family) => {
             organizations::find_parents(&app.directory, caller, family, find, OFFERED).await?
         }
@@ -69,9 +69,9 @@ pub(crate) async fn offered(
     };
     let mut own = caller.org();
     if to_have == ToHave::User && caller.is_owner_level() {
-        let before = found.rows.len();
-        found.rows.retain(|entry| own.is_none_or(|own| entry.id != own.id));
-        found.total = found.total.saturating_sub((before - found.rows.len()) as u64);
+        let before = page.rows.len();
+        page.rows.retain(|entry| own.is_none_or(|own| entry.id != own.id));
+        page.total = page.total.saturating_sub((before - page.rows.len()) as u64);
         own = None;
     }
     let row = |id: String, name: &str, org_type: OrgType| match to_have {
@@ -84,30 +84,30 @@ pub(crate) async fn offered(
     let own = own.filter(|_| find.is_empty());
     let mut rows: Vec<(String, String)> =
         own.map(|own| row(own.id.to_string(), &own.name, own.org_type)).into_iter().collect();
-    for entry in &found.rows {
+    for entry in &page.rows {
         let id = entry.id.to_string();
-        if rows.iter().all(|(known, _)| *known != id) {
+        if rows.iter().all(|(id_offered, _)| *id_offered != id) {
             rows.push(row(id, &entry.name, entry.org_type));
         }
     }
-    let chosen = match (&*found.rows, &*rows) {
+    let chosen = match (&*page.rows, &*rows) {
         ([only], _) if picked.is_search => only.id.to_string(),
         (_, [only]) if find.is_empty() && picked.id.is_empty() => only.0.clone(),
         _ => picked.id.clone(),
     };
     // The one that is chosen stays, wherever the search leads.
-    if rows.iter().all(|(known, _)| *known != chosen)
+    if rows.iter().all(|(id_offered, _)| *id_offered != chosen)
         && let Ok(id) = chosen.parse()
         && let Some(name) = name_within(&app.directory, caller, id).await?
     {
         rows.insert(0, (chosen.clone(), name));
     }
     Ok(json!({
-        "chosen": rows.iter().find(|(known, _)| *known == chosen).map(|(known, _)| known),
+        "chosen": rows.iter().find(|(id_offered, _)| *id_offered == chosen).map(|(id_offered, _)| id_offered),
         "rows": rows,
-        "total": found.total,
+        "total": page.total,
         "most": OFFERED,
-        "is_all": found.total <= OFFERED && find.is_empty(),
+        "is_all": page.total <= OFFERED && find.is_empty(),
         "find": find,
         "is_search": picked.is_search,
     }))
@@ -125,8 +125,8 @@ pub(crate) fn reach(session: &Session, here: &Address) -> Option<Value> {
     Some(json!([way("reach_alone", None), way("reach_below", Some(DESCENDANTS))]))
 }
 
-/// The organizations that a list is filtered by, each with its name if the person may see it; `text`: key of the filter's
-/// text.
+/// The organizations that a list is filtered by, each with its name if the person may see it; `text`: key of the
+/// filter's text.
 pub(crate) async fn organization_chips(
     app: &App,
     session: &Session,

@@ -28,8 +28,8 @@ const ROWS: u64 = 6;
 
 /// `GET /console/`.
 pub(crate) async fn show(State(app): State<App>, session: Session, params: Params) -> Outcome {
-    let asked = params.one("period").unwrap_or_default();
-    let period = PERIODS.into_iter().find(|known| *known == asked).unwrap_or("30");
+    let requested = params.one("period").unwrap_or_default();
+    let period = PERIODS.into_iter().find(|period| *period == requested).unwrap_or("30");
     let caller = &session.caller;
     let sees_systems = caller.holds(Permission::ReadSystems);
     let (totals, _) =
@@ -171,7 +171,7 @@ async fn failing(app: &App, session: &Session) -> Outcome<Value> {
 }
 
 /// The newest critical changes.
-fn changes(layout: &Layout, found: Vec<CriticalChange>) -> Value {
+fn changes(layout: &Layout, changes: Vec<CriticalChange>) -> Value {
     let row = |change: CriticalChange| {
         let system = system_pages::address(change.system_id);
         json!({
@@ -182,7 +182,7 @@ fn changes(layout: &Layout, found: Vec<CriticalChange>) -> Value {
             "at": When::of(layout.language, layout.now, change.created_at),
         })
     };
-    found.into_iter().map(row).collect()
+    changes.into_iter().map(row).collect()
 }
 
 /// Pictures of the period.

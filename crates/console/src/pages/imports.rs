@@ -49,8 +49,8 @@ pub(crate) fn address(kind: ImportKind) -> String {
 /// The kind that an address names, if the person may import it.
 fn kind(session: &Session, word: &str) -> Result<ImportKind> {
     let families = OrgType::FAMILIES.into_iter().map(ImportKind::Organizations);
-    let known = families.chain([ImportKind::Users]).find(|kind| kind.word() == word);
-    let kind = known.ok_or(Error::NotFound(ObjectKind::Page))?;
+    let import_kind = families.chain([ImportKind::Users]).find(|kind| kind.word() == word);
+    let kind = import_kind.ok_or(Error::NotFound(ObjectKind::Page))?;
     allow(&session.caller, kind)?;
     Ok(kind)
 }

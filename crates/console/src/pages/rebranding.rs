@@ -110,32 +110,32 @@ const fn kind_of(product_type: ProductType) -> &'static str {
 
 /// `GET /console/organizations/{id}/rebranding`.
 async fn show(State(app): State<App>, session: Session, Path(id): Path<String>) -> Outcome {
-    let found = head::load(&app, &session, id.parse().ok()).await?;
-    tab(&app, &session, &found, None).await
+    let record = head::load(&app, &session, id.parse().ok()).await?;
+    tab(&app, &session, &record, None).await
 }
 
 /// The tab. `wrong`: a product and the problem of its form.
 async fn tab(
     app: &App,
     session: &Session,
-    found: &LocatedOrganization,
+    located: &LocatedOrganization,
     wrong: Option<(&str, &str, String)>,
 ) -> Outcome<Response> {
-    let (caller, id) = (&session.caller, found.organization.id);
+    let (caller, id) = (&session.caller, located.organization.id);
     let own = rebranding::status(&app.directory, caller, Some(id)).await?;
-    let nearest = found.organization.rebranding;
+    let nearest = located.organization.rebranding;
     // People see the values of an organization above if they may see that organization.
     let above = nearest.filter(|nearest| *nearest != id);
     let above = match above {
         Some(above) => match organizations::find_for(&app.directory, caller, Action::Read, Some(above)).await
         {
-            Ok(found) => Some(found),
+            Ok(located) => Some(located),
             Err(Error::NotFound(_) | Error::Forbidden { .. }) => None,
             Err(error) => return Err(error.into()),
         },
         None => None,
     };
-    let above = above.map(|found| (found.organization.id, found.organization.details.name));
+    let above = above.map(|located| (located.organization.id, located.organization.details.name));
     let inherited: Option<(OrgId, Status)> = match &above {
         Some((above, _)) => Some((*above, rebranding::status(&app.directory, caller, Some(*above)).await?)),
         None => None,
@@ -144,7 +144,7 @@ async fn tab(
     let products: Vec<Value> = own.products.iter().map(|p| product(id, p, source)).collect();
     let is_wrong = wrong.is_some();
     let values = json!({
-        "head": head::head(app, session, found, "rebranding").await?,
+        "head": head::head(app, session, located, "rebranding").await?,
         "here": address(id),
         "is_own": own.enabled,
         "is_inherited": !own.enabled && nearest.is_some(),
@@ -240,26 +240,26 @@ async fn upload(
     match rebranding::upload(&app.directory, &session.caller, &session.context, target, form).await {
         Ok(()) => Ok(done(&address(id), "saved")),
         Err(error @ (Error::BadRequest { .. } | Error::TooLarge { .. })) => {
-            let found = head::load(&app, &session, organization).await?;
+            let record = head::load(&app, &session, organization).await?;
             let (field, text) = problem(session.layout.language, &error);
-            tab(&app, &session, &found, Some((&product, field, text))).await
+            tab(&app, &session, &record, Some((&product, field, text))).await
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// The problem of a form: the field, or `form` where it is not about one, and the reason, in words of the page where there
-/// are some.
+/// The problem of a form: the field, or `form` where it is not about one, and the reason, in words of the page where
+/// there are some.
 fn problem(language: Language, error: &Error) -> (&'static str, String) {
-    let (_, said) = status_and_text(error, None);
+    let (_, message) = status_and_text(error, None);
     let text = |rest: &str| texts::find(language, &format!("asset_{}", rest.trim().replace(' ', "_")));
     let of_asset = Asset::ALL.iter().find_map(|asset| {
-        let said = text(said.strip_prefix(asset.as_str())?)?;
-        Some((asset.as_str(), said.replace("{kinds}", &kinds(*asset))))
+        let message = text(message.strip_prefix(asset.as_str())?)?;
+        Some((asset.as_str(), message.replace("{kinds}", &kinds(*asset))))
     });
-    let of_name = || Some(("name", text(said.strip_prefix("product name")?)?.to_owned()));
-    let whole = || text(said).map(|text| ("form", text.to_owned()));
-    of_asset.or_else(of_name).or_else(whole).unwrap_or_else(|| ("form", said.to_string()))
+    let of_name = || Some(("name", text(message.strip_prefix("product name")?)?.to_owned()));
+    let whole = || text(message).map(|text| ("form", text.to_owned()));
+    of_asset.or_else(of_name).or_else(whole).unwrap_or_else(|| ("form", message.to_string()))
 }
 
 /// `POST /console/organizations/{id}/rebranding/{product}/remove`: all of a product.

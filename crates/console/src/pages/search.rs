@@ -25,18 +25,20 @@ pub(crate) async fn show(State(app): State<App>, session: Session, params: Param
     Ok(page::show(&session.layout, "search/show.html", values))
 }
 
-fn groups(text: &str, found: SearchResults) -> Vec<Value> {
+fn groups(text: &str, results: SearchResults) -> Vec<Value> {
     let list = |area: &str| {
         let query = form_urlencoded::Serializer::new(String::new()).append_pair("search", text).finish();
         format!("/console/{area}?{query}")
     };
     let mut groups = Vec::new();
-    groups.extend(found.systems.map(|page| group("systems", page, &system, Some(list("systems")))));
+    groups.extend(results.systems.map(|page| group("systems", page, &system, Some(list("systems")))));
     groups.extend(
-        found.applications.map(|page| group("applications", page, &application, Some(list("applications")))),
+        results
+            .applications
+            .map(|page| group("applications", page, &application, Some(list("applications")))),
     );
-    groups.extend(found.organizations.map(|page| group("organizations", page, &organization, None)));
-    groups.extend(found.users.map(|page| group("users", page, &user, None)));
+    groups.extend(results.organizations.map(|page| group("organizations", page, &organization, None)));
+    groups.extend(results.users.map(|page| group("users", page, &user, None)));
     groups
 }
 
@@ -60,10 +62,10 @@ fn system(system: System) -> Value {
     })
 }
 
-fn application(found: ApplicationRecord) -> Value {
+fn application(record: ApplicationRecord) -> Value {
     json!({
-        "href": links::application(found.id), "name": name_of(&found), "detail": found.system_name,
-        "organization": found.organization.map(|organization| organization.name),
+        "href": links::application(record.id), "name": name_of(&record), "detail": record.system_name,
+        "organization": record.organization.map(|organization| organization.name),
     })
 }
 

@@ -5,7 +5,7 @@ use crate::{
     form::Form,
     layout::{LANGUAGE, Layout},
     page,
-    session::{self, Session, kept, page_before},
+    session::{self, Session, page_after_sign_in, page_before},
 };
 use axum::{
     Extension,
@@ -36,7 +36,7 @@ pub(crate) async fn sign_in(
     if !console::is_available(&app.identity) {
         return message(&layout, StatusCode::OK, "no_client");
     }
-    let wanted = kept(params.one("page").unwrap_or_default());
+    let wanted = page_after_sign_in(params.one("page").unwrap_or_default());
     let is_fresh = params.one("fresh").is_some();
     match console::begin(&app.identity, &return_address(&app, &headers), wanted, is_fresh).await {
         Ok(entry) => {
@@ -53,15 +53,15 @@ pub(crate) async fn sign_in(
 fn return_address(app: &App, headers: &HeaderMap) -> String {
     let public = &app.settings.public_url;
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let asked = Url::parse(&format!("http://{host}/")).ok();
+    let requested = Url::parse(&format!("http://{host}/")).ok();
     let is_local = |url: &Url| match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(ip)) => ip.is_loopback(),
         _ => false,
     };
     let is_local_service = Url::parse(public).is_ok_and(|url| url.scheme() == "http" && is_local(&url));
-    match asked.filter(|asked| is_local_service && is_local(asked)) {
-        Some(asked) => format!("{}/{CONSOLE_REDIRECT}", asked.origin().ascii_serialization()),
+    match requested.filter(|requested| is_local_service && is_local(requested)) {
+        Some(requested) => format!("{}/{CONSOLE_REDIRECT}", requested.origin().ascii_serialization()),
         None => format!("{public}/{CONSOLE_REDIRECT}"),
     }
 }
@@ -85,7 +85,7 @@ pub(crate) async fn signed_in(
     let cookies = (entry.as_deref(), before.as_deref());
     let mut response = match console::complete(&app.identity, &context, counted, cookies, &answer).await {
         Ok(entered) => {
-            let mut response = page::see_other(kept(&entered.page));
+            let mut response = page::see_other(page_after_sign_in(&entered.page));
             session::set_session(&app, response.headers_mut(), &entered.cookie);
             response
         }
@@ -117,8 +117,8 @@ pub(crate) async fn preferences(State(app): State<App>, headers: HeaderMap, form
     let mut response = page::see_other(&page_before(&headers));
     if form.has("theme") {
         let theme = form.text("theme");
-        let known = THEMES.into_iter().find(|known| *known == theme).unwrap_or_default();
-        session::set_preference(&app, response.headers_mut(), THEME, known);
+        let chosen = THEMES.into_iter().find(|chosen| *chosen == theme).unwrap_or_default();
+        session::set_preference(&app, response.headers_mut(), THEME, chosen);
     }
     if let Some(language) = Language::parse(&form.text("language")) {
         session::set_preference(&app, response.headers_mut(), LANGUAGE, language.code());

@@ -1,5 +1,6 @@
-//! The inventory documents of made-up systems: the first one is made of what the database says of the system, each other
-//! one of the one before. As appliances do, clusters count their memory in MiB, and firewalls in 1,024ths of a byte.
+//! The inventory documents of made-up systems: the first one is made of what the database says of the system, each
+//! other one of the one before. As appliances do, clusters count their memory in MiB, and firewalls in 1,024ths of a
+//! byte.
 
 use crate::random::{Dice, mix};
 use bailiwick_store::demo::life::{Installed, Member};
@@ -151,15 +152,15 @@ pub(super) fn change(document: &mut Value, dice: &Dice) {
     for _ in 0..=dice.below(3) {
         let all = if is_cluster { CLUSTER } else { FIREWALL };
         match &all[dice.position(all.len())] {
-            Change::Upgrade(place) => upgrade(document.pointer_mut(place)),
-            Change::Drift(place) => drift(document.pointer_mut(place), dice),
-            Change::Flip(place) => flip(document.pointer_mut(place)),
+            Change::Upgrade(pointer) => upgrade(document.pointer_mut(pointer)),
+            Change::Drift(pointer) => drift(document.pointer_mut(pointer), dice),
+            Change::Flip(pointer) => flip(document.pointer_mut(pointer)),
             Change::Module => {
                 let modules = document.pointer_mut("/facts/modules").and_then(Value::as_array_mut);
                 let modules = modules.filter(|modules| !modules.is_empty());
                 upgrade(modules.and_then(|all| {
-                    let at = dice.position(all.len());
-                    all.get_mut(at)?.get_mut("version")
+                    let position = dice.position(all.len());
+                    all.get_mut(position)?.get_mut("version")
                 }));
             }
         }

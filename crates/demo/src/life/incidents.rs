@@ -59,8 +59,8 @@ fn incident<'m>(load: &Load, members: &'m [Member], hour: i64, dice: &Dice) -> O
     let (start, length) = (dice.below(HOUR.as_secs()), length(dice));
     let (choice, variant, is_silenced) = (dice.next(), dice.next(), dice.per_mille(150));
     let start = Ts::from_secs(hour * 3600).plus(Duration::from_secs(start));
-    let at = members.binary_search_by_key(&number, |member| member.number).ok()?;
-    let member = members.get(at).filter(|m| is_wanted && !m.is_silent && m.registered_at < start)?;
+    let index = members.binary_search_by_key(&number, |member| member.number).ok()?;
+    let member = members.get(index).filter(|m| is_wanted && !m.is_silent && m.registered_at < start)?;
     let kind = kinds::choose(member.system_type.as_deref(), choice);
     Some(Incident { member, kind, variant, start, end: start.plus(length), is_silenced })
 }

@@ -162,9 +162,9 @@ mod tests {
 
     #[test]
     fn the_kinds_are_those_that_appliances_send() {
-        let known = CatalogueEntry::built_in();
+        let catalogue = CatalogueEntry::built_in();
         for kind in KINDS {
-            let entry = known.iter().find(|entry| entry.name == kind.name);
+            let entry = catalogue.iter().find(|entry| entry.name == kind.name);
             assert_eq!(entry.map(|e| e.severity.as_str()), Some(kind.severity), "{}", kind.name);
         }
     }

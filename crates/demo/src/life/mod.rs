@@ -1,15 +1,16 @@
 //! Keeps a demo database alive: its systems send heartbeats, documents and alerts, as appliances would.
 //!
-//! Each document, alert and silence goes through the use case that serves real systems, but without a credential. The process
-//! that holds the lease does the work. On a database that `bailiwick demo` has not marked, a step reads one empty table and ends.
+//! Each document, alert and silence goes through the use case that serves real systems, but without a credential. The
+//! process that holds the lease does the work. On a database that `bailiwick demo` has not marked, a step reads one
+//! empty table and ends.
 
 mod documents;
 mod incidents;
 mod kinds;
 
 use crate::random::{Dice, mix};
-use bailiwick_alerting::Identity;
-use bailiwick_alerts::{self as alerting, AlertRouter, Alerts, Sender};
+use bailiwick_alertmanager::SenderLabels;
+use bailiwick_alerts::{self as alerts, AlertRouter, Alerts, Sender};
 use bailiwick_domain::{Clock, Result, SystemId, Ts};
 use bailiwick_fleet::{ingest, inventory};
 use bailiwick_platform::tasks::{self, Processes, Task, lease};
@@ -81,7 +82,8 @@ impl Clock for HistoryClock {
     }
 }
 
-/// Starts the steps on the application's tracker, the first one at once: systems shall be heard before they count as silent.
+/// Starts the steps on the application's tracker, the first one at once: systems shall be heard before they count as
+/// silent.
 pub fn start(service: &Alerts) {
     let first = service.clone();
     service.platform.tasks.spawn(async move {
@@ -92,8 +94,8 @@ pub fn start(service: &Alerts) {
     tasks::start(service, TASKS);
 }
 
-/// Does what has become due since the last step; returns how many heartbeats, documents and alerts were sent. 0 on a database
-/// that is no demo, and when another process does it.
+/// Does what has become due since the last step; returns how many heartbeats, documents and alerts were sent. 0 on a
+/// database that is no demo, and when another process does it.
 ///
 /// # Errors
 /// The database's.
@@ -116,8 +118,9 @@ pub async fn step(service: &Alerts) -> Result<u64> {
     Ok(sent)
 }
 
-/// Makes the past of a load for the time `history` before now, and wakes the load to life. `set` sets the clock of the service;
-/// the last call passes none, which lets the clock go again. `show` receives the hours that are done and all hours.
+/// Makes the past of a load for the time `history` before now, and wakes the load to life. `set` sets the clock of the
+/// service; the last call passes none, which lets the clock go again. `show` receives the hours that are done and all
+/// hours.
 ///
 /// # Errors
 /// 500 for storage. What is done by then stays.
@@ -159,7 +162,7 @@ async fn live_through(
         let to = from.plus(HOUR / 2 + Duration::from_secs(dice.below(HOUR.as_secs()))).min(now);
         set(Some(to));
         send_documents(service, load, &mut members, Phase::Past { now }).await?;
-        if service.alerting().is_embedded() {
+        if service.state.is_embedded() {
             send_alerts(service, load, &members, from).await?;
         }
         from = to;
@@ -188,7 +191,8 @@ fn is_talking(load: &Load, member: &Member, at: Ts) -> bool {
     if member.is_silent { at <= member.last_heartbeat } else { !incidents::is_out(load, member, at) }
 }
 
-/// Sends the heartbeats that are due: each system sends one a few times within the time after which it counts as silent.
+/// Sends the heartbeats that are due: each system sends one a few times within the time after which it counts as
+/// silent.
 async fn beat(service: &Alerts, load: &Load, members: &[Member]) -> Result<u64> {
     let (now, timeout) = (service.platform.now(), service.settings.systems.liveness_timeout);
     let is_due = |member: &&Member| {
@@ -309,7 +313,7 @@ async fn send_alerts(service: &Alerts, load: &Load, members: &[Member], since: T
     if news.is_empty() {
         return Ok(0);
     }
-    let router = service.alerting().router_for_worker();
+    let router = service.state.router_for_worker();
     let requests: Vec<_> = news.iter().map(|i| push(service, &router, i, now)).collect();
     let mut pushing = stream::iter(requests).buffer_unordered(AT_ONCE);
     while pushing.next().await.is_some() {}
@@ -329,7 +333,7 @@ async fn push(service: &Alerts, router: &AlertRouter, incident: &Incident<'_>, n
         "startsAt": incident.start, "endsAt": ends_at,
     }]);
     let sender = sender(incident.member);
-    if let Err(fault) = alerting::push_alerts(service, router, &sender, alert.to_string().as_bytes()).await {
+    if let Err(fault) = alerts::push_alerts(service, router, &sender, alert.to_string().as_bytes()).await {
         tracing::debug!(%fault, system = %incident.member.id, "an alert of the demo data is not taken");
     }
 }
@@ -341,8 +345,7 @@ async fn silence(service: &Alerts, router: &AlertRouter, incident: &Incident<'_>
         "startsAt": now, "endsAt": incident.end.plus(HOUR), "createdBy": author, "comment": comment,
     });
     let sender = sender(incident.member);
-    if let Err(fault) = alerting::set_silence(service, router, &sender, silence.to_string().as_bytes()).await
-    {
+    if let Err(fault) = alerts::set_silence(service, router, &sender, silence.to_string().as_bytes()).await {
         tracing::debug!(%fault, system = %incident.member.id, "a silence of the demo data is not taken");
     }
 }
@@ -351,7 +354,7 @@ async fn silence(service: &Alerts, router: &AlertRouter, incident: &Incident<'_>
 fn sender(member: &Member) -> Sender<'static> {
     let organization = &member.organization;
     Sender {
-        identity: Identity {
+        identity: SenderLabels {
             system_key: member.system_key.clone(),
             system_id: member.id.to_string(),
             organization_id: organization.id.to_string(),

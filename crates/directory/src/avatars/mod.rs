@@ -78,7 +78,7 @@ async fn written_down(
     staged: &images::Staged,
 ) -> Result<(Tx, UserId)> {
     let mut tx = service.platform.db.begin().await?;
-    let user = held(service, &mut tx, caller, whose).await?;
+    let user = lock_user(service, &mut tx, caller, whose).await?;
     let before = avatars::etag(&mut tx, user).await?;
     let now = service.platform.now();
     let replaced = avatars::put(&mut tx, user, image, etag, now).await?;
@@ -106,7 +106,7 @@ pub async fn remove(service: &Directory, caller: &Caller, ctx: &RequestContext, 
         users::authorize_change(service, caller, users::load(service, id).await?)?;
     }
     let mut tx = service.platform.db.begin().await?;
-    let user = held(service, &mut tx, caller, whose).await?;
+    let user = lock_user(service, &mut tx, caller, whose).await?;
     let before = avatars::etag(&mut tx, user).await?;
     if before.is_none() {
         return Ok(());
@@ -129,7 +129,7 @@ pub async fn remove(service: &Directory, caller: &Caller, ctx: &RequestContext, 
 }
 
 /// The user whose picture may be changed, with the row locked; permissions are checked again on that row.
-async fn held(service: &Directory, tx: &mut Tx, caller: &Caller, whose: Whose) -> Result<UserId> {
+async fn lock_user(service: &Directory, tx: &mut Tx, caller: &Caller, whose: Whose) -> Result<UserId> {
     match whose {
         Whose::Own => {
             let id = caller.user_id().ok_or_else(gone)?;
@@ -138,8 +138,8 @@ async fn held(service: &Directory, tx: &mut Tx, caller: &Caller, whose: Whose) -
         }
         Whose::Of(None) => Err(Error::NotFound(ObjectKind::User)),
         Whose::Of(Some(id)) => {
-            let found = bailiwick_store::users::lock(tx, id).await?;
-            users::authorize_change(service, caller, found)
+            let locked = bailiwick_store::users::lock(tx, id).await?;
+            users::authorize_change(service, caller, locked)
         }
     }
 }
@@ -161,7 +161,7 @@ pub async fn version(service: &Directory, user: UserId) -> Result<Option<String>
     Ok(avatars::etag(&service.platform.db, user).await?)
 }
 
-/// The picture of a user who is not deleted. `known`: the `If-None-Match` header.
+/// The picture of a user who is not deleted.
 ///
 /// # Errors
 /// 429 for an address that asks too often; 404 without a picture; 502, 504 and 503 of the bucket that stores it.
@@ -169,14 +169,14 @@ pub async fn show(
     service: &Directory,
     ctx: &RequestContext,
     user: Option<UserId>,
-    known: Option<&str>,
+    if_none_match: Option<&str>,
 ) -> Result<ServedAvatar> {
     service.avatar_requests.check(ctx.client_ip)?;
     let missing = || Error::NotFound(ObjectKind::Avatar);
     let user = user.ok_or_else(missing)?;
-    if let Some(known) = known {
+    if let Some(if_none_match) = if_none_match {
         let etag = quoted(&avatars::etag(&service.platform.db, user).await?.ok_or_else(missing)?);
-        if is_named(known, &etag) {
+        if is_named(if_none_match, &etag) {
             return Ok(ServedAvatar::Unchanged(etag));
         }
     }
@@ -207,8 +207,9 @@ fn quoted(etag: &str) -> String {
 }
 
 /// Whether an `If-None-Match` names the tag (weak comparison, RFC 9110 §13.1.2).
-pub(crate) fn is_named(known: &str, etag: &str) -> bool {
-    known.trim() == "*" || known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag)
+pub(crate) fn is_named(if_none_match: &str, etag: &str) -> bool {
+    if_none_match.trim() == "*"
+        || if_none_match.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag)
 }
 
 #[cfg(test)]
@@ -217,11 +218,11 @@ mod tests {
 
     #[test]
     fn tags_are_compared_weakly() {
-        for known in ["*", "\"a\"", "W/\"a\"", "\"b\", \"a\"", " \"b\",W/\"a\" "] {
-            assert!(is_named(known, "\"a\""), "{known}");
+        for if_none_match in ["*", "\"a\"", "W/\"a\"", "\"b\", \"a\"", " \"b\",W/\"a\" "] {
+            assert!(is_named(if_none_match, "\"a\""), "{if_none_match}");
         }
-        for known in ["", "a", "\"b\"", "\"aa\"", "W/*"] {
-            assert!(!is_named(known, "\"a\""), "{known}");
+        for if_none_match in ["", "a", "\"b\"", "\"aa\"", "W/*"] {
+            assert!(!is_named(if_none_match, "\"a\""), "{if_none_match}");
         }
     }
 }

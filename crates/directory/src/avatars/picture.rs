@@ -49,10 +49,10 @@ pub(super) async fn normal_form(service: &Directory, file: Bytes) -> Result<Vec<
     }
     let format = format_of(&file)?;
     let permit = service.pictures.0.clone().acquire_owned();
-    let turn = acquire_within(permit, LONGEST_WAIT, "too many pictures wait to be decoded").await?;
+    let slot = acquire_within(permit, LONGEST_WAIT, "too many pictures wait to be decoded").await?;
     tokio::task::spawn_blocking(move || {
         let converted = convert(&file, format);
-        drop(turn);
+        drop(slot);
         converted
     })
     .await
@@ -84,7 +84,7 @@ fn header_of_png(file: &[u8]) -> Option<(u32, u32)> {
 /// hundred kilobytes of them would take hundreds of megabytes.
 fn without_extras(file: &[u8]) -> Vec<u8> {
     let (signature, mut rest) = file.split_at(file.len().min(8));
-    let mut kept = signature.to_vec();
+    let mut stripped = signature.to_vec();
     // A chunk is its length, its kind, so many bytes and a checksum.
     while let Some((length, [k, i, n, d, ..])) = rest.split_first_chunk::<4>() {
         let end = usize::try_from(u32::from_be_bytes(*length)).ok().and_then(|l| l.checked_add(12));
@@ -92,11 +92,11 @@ fn without_extras(file: &[u8]) -> Vec<u8> {
         let (chunk, next) = end.and_then(|end| rest.split_at_checked(end)).unwrap_or((rest, &[]));
         // A capital marks a chunk without which no picture can be shown.
         if k.is_ascii_uppercase() || matches!(&[*k, *i, *n, *d], b"tRNS" | b"eXIf") {
-            kept.extend_from_slice(chunk);
+            stripped.extend_from_slice(chunk);
         }
         rest = next;
     }
-    kept
+    stripped
 }
 
 fn check_dimensions((width, height): (u32, u32)) -> Result<()> {
@@ -124,14 +124,14 @@ fn convert(file: &[u8], format: ImageFormat) -> Result<Vec<u8>> {
     // Cameras store their orientation beside the pixels; an invalid value is no reason to refuse the picture.
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let whole = DynamicImage::from_decoder(decoder).map_err(invalid)?;
-    let mut kept = if width > KEPT_SIDE || height > KEPT_SIDE {
+    let mut picture = if width > KEPT_SIDE || height > KEPT_SIDE {
         whole.resize(KEPT_SIDE, KEPT_SIDE, FilterType::Triangle)
     } else {
         whole
     };
-    kept.apply_orientation(orientation);
+    picture.apply_orientation(orientation);
     let mut png = Cursor::new(Vec::new());
-    let written = DynamicImage::ImageRgba8(kept.into_rgba8()).write_to(&mut png, ImageFormat::Png);
+    let written = DynamicImage::ImageRgba8(picture.into_rgba8()).write_to(&mut png, ImageFormat::Png);
     written.map_err(Error::internal)?;
     Ok(png.into_inner())
 }
@@ -146,20 +146,20 @@ mod tests {
 
     #[test]
     fn of_a_png_only_what_makes_its_pixels_is_given_to_the_decoder() {
-        let of = |kinds: &[&[u8; 4]]| {
+        let png = |kinds: &[&[u8; 4]]| {
             let chunks = kinds.iter().flat_map(|kind| chunk(kind, &[7; 30]));
             b"\x89PNG\r\n\x1a\n".iter().copied().chain(chunks).collect::<Vec<u8>>()
         };
         let all = [b"IHDR", b"iCCP", b"zTXt", b"iTXt", b"tRNS", b"PLTE", b"eXIf", b"acTL", b"IDAT", b"IEND"];
         let kept = [b"IHDR", b"tRNS", b"PLTE", b"eXIf", b"IDAT", b"IEND"];
-        assert_eq!(without_extras(&of(&all)), of(&kept));
+        assert_eq!(without_extras(&png(&all)), png(&kept));
         // A truncated file stays as it is, except for chunks to be removed; no length is trusted.
-        for cut in 0..of(&kept).len() {
-            let part = &of(&kept)[..cut];
+        for cut in 0..png(&kept).len() {
+            let part = &png(&kept)[..cut];
             let left = without_extras(part);
             assert!(part.starts_with(&left) && part.len() - left.len() < 8, "{cut}");
         }
-        let endless = [of(&[b"IHDR"]), u32::MAX.to_be_bytes().to_vec(), b"iCCPxxxx".to_vec()].concat();
-        assert_eq!(without_extras(&endless), of(&[b"IHDR"]));
+        let endless = [png(&[b"IHDR"]), u32::MAX.to_be_bytes().to_vec(), b"iCCPxxxx".to_vec()].concat();
+        assert_eq!(without_extras(&endless), png(&[b"IHDR"]));
     }
 }

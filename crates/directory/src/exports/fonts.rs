@@ -1,5 +1,5 @@
-//! The fonts that are installed on the machine, for names that the built-in fonts of reports cannot write. They are looked for
-//! once, when a report first needs one.
+//! The fonts that are installed on the machine, for names that the built-in fonts of reports cannot write. They are
+//! looked for once, when a report first needs one.
 
 use bailiwick_export::{MachineFonts, coverage};
 use std::{

@@ -1,9 +1,9 @@
 //! Exports (spec: users#export, organizations#stats, systems#export): the rows of a list as one CSV or PDF file.
 //!
 //! A CSV has no upper bound. It is made in portions ([`portions`]), each from one short walk through the list, when the
-//! client has taken the portion before: a client that stops reading holds no connection to the database, and memory holds
-//! one portion. A PDF is laid out as a whole, because each page says how many pages there are. So its rows and bytes are
-//! limited ([`MOST_IN_PDF`]), and it is drawn off the request threads.
+//! client has taken the portion before: a client that stops reading holds no connection to the database, and memory
+//! holds one portion. A PDF is laid out as a whole, because each page says how many pages there are. So its rows and
+//! bytes are limited ([`MOST_IN_PDF`]), and it is drawn off the request threads.
 //!
 //! The number of files that exist at once is limited too, including those that wait to be made and those still on their
 //! way to a client ([`Exports`]); one organization may have a quarter of these.
@@ -52,24 +52,25 @@ impl Default for Exports {
     }
 }
 
-/// Permission to make a file: a place for the file, and a permit to render it.
+/// Permission to make a file: a slot for the file, and a permit to render it.
 pub struct Admission {
-    place: ExportPermit,
-    turn: OwnedSemaphorePermit,
+    slot: ExportPermit,
+    rendering_permit: OwnedSemaphorePermit,
     turns: Arc<Semaphore>,
 }
 
 impl Exports {
-    /// Waits for a place and a permit to render.
+    /// Waits for a slot and a permit to render.
     ///
     /// # Errors
     /// 503 while too many exports are made or sent.
     pub async fn admit(&self, caller: &Caller) -> Result<Admission> {
         let organization = caller.org().ok_or_else(|| Error::unauthenticated("authentication required"))?;
-        let place = self.places.take(organization.id)?;
+        let slot = self.places.take(organization.id)?;
         let permit = self.turns.clone().acquire_owned();
-        let turn = acquire_within(permit, LONGEST_WAIT, "exports before this one take too long").await?;
-        Ok(Admission { place, turn, turns: self.turns.clone() })
+        let rendering_permit =
+            acquire_within(permit, LONGEST_WAIT, "exports before this one take too long").await?;
+        Ok(Admission { slot, rendering_permit, turns: self.turns.clone() })
     }
 
     /// Takes all places, as the same number of slow clients would.
@@ -248,7 +249,7 @@ async fn report<S: Source>(
     caller: &Caller,
     kind: ListName,
     filters: Vec<(String, String)>,
-    Admission { place, turn, .. }: Admission,
+    Admission { slot, rendering_permit, .. }: Admission,
     source: S,
 ) -> Result<Bytes> {
     let all = Step { after: None, rows: MOST_IN_PDF, bytes: Some(MAX_BYTES / 2) };
@@ -258,25 +259,20 @@ async fn report<S: Source>(
         Err(StoreError::TooHeavy) => return Err(too_large(kind)),
         Err(e) => return Err(e.into()),
     };
-    let by = caller.identity().map(|i| (i.name.clone(), i.email.clone())).unwrap_or_default();
-    let cover = Cover {
-        noun: kind.noun,
-        generated: service.platform.now(),
-        total: rows.len(),
-        filters,
-        exported_by: by,
-    };
+    let exported_by = caller.identity().map(|i| (i.name.clone(), i.email.clone())).unwrap_or_default();
+    let cover =
+        Cover { noun: kind.noun, generated: service.platform.now(), total: rows.len(), filters, exported_by };
     let made = tokio::task::spawn_blocking(move || {
         let faces = Faces::load().map(|faces| faces.with(fonts::Installed));
         let made = faces.and_then(|faces| source.report(&faces, &cover, rows));
-        drop(turn);
+        drop(rendering_permit);
         made
     });
     let bytes = made.await.map_err(Error::internal)?.map_err(|fault| match fault {
         Fault::TooLarge => too_large(kind),
         other => Error::internal(other),
     })?;
-    Ok(Bytes::from_owner(PermittedBytes(bytes, place)))
+    Ok(Bytes::from_owner(PermittedBytes(bytes, slot)))
 }
 
 /// `2026-02-26_101530`.
@@ -301,14 +297,14 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_free_again_when_the_file_is_gone() {
+    fn a_slot_is_free_again_when_the_file_is_gone() {
         let exports = Exports::default();
         let organization = OrgId(uuid::Uuid::from_u128(1));
-        let place = exports.places.take(organization).unwrap();
+        let slot = exports.places.take(organization).unwrap();
         let all = exports.occupy();
         assert_eq!(all.len(), admission::PLACES - 1);
         assert!(matches!(exports.places.take(organization), Err(Error::Unavailable { .. })));
-        let bytes = Bytes::from_owner(PermittedBytes(vec![1, 2], place));
+        let bytes = Bytes::from_owner(PermittedBytes(vec![1, 2], slot));
         let copy = bytes.slice(..1);
         drop(bytes);
         assert!(exports.places.permit().is_none());

@@ -1,7 +1,7 @@
 //! CSV files, portion by portion.
 //!
-//! A portion is read by short statements and written, and only then the next one begins. So memory holds the rows of one
-//! portion ([`ROWS`], [`BYTES`]) and their text.
+//! A portion is read by short statements and written, and only then the next one begins. So memory holds the rows of
+//! one portion ([`ROWS`], [`BYTES`]) and their text.
 
 use super::{Admission, Content, ExportPermit, PermittedBytes, Source};
 use bailiwick_domain::{Error, Result};
@@ -20,44 +20,44 @@ const ROWS: u64 = 1_000;
 /// Most bytes of the texts in a portion that clients can make long. A single row is written whatever it has.
 const BYTES: usize = 4 * 1024 * 1024;
 
-/// The CSV file. Its first portion is made before anything is sent, so that a fault has its proper answer; a file without
-/// further ones is sent as a whole.
+/// The CSV file. Its first portion is made before anything is sent, so that a fault has its proper answer; a file
+/// without further ones is sent as a whole.
 ///
 /// # Errors
 /// Those of the first portion.
 pub(super) async fn content<S: Source>(admission: Admission, source: S) -> Result<Content> {
-    let Admission { place, turn, turns } = admission;
+    let Admission { slot, rendering_permit, turns } = admission;
     let mut file = Unfinished { source, turns, after: None, rows: ROWS, is_begun: false, is_over: false };
     let first = file.portion().await?;
-    drop(turn);
+    drop(rendering_permit);
     if file.is_over {
-        return Ok(Content::Whole(Bytes::from_owner(PermittedBytes(first, place))));
+        return Ok(Content::Whole(Bytes::from_owner(PermittedBytes(first, slot))));
     }
-    let begun = (Some(first), file, place);
+    let begun = (Some(first), file, slot);
     // What is sent later is read from the same database.
     let reads = Reads::of_request();
     let step = move |begun| {
         let reads = reads.clone();
-        async move { reads.run(step(begun)).await }
+        async move { reads.run(next_portion(begun)).await }
     };
     Ok(Content::Portions(stream::try_unfold(begun, step).boxed()))
 }
 
-async fn step<S: Source>(
-    (ready, mut file, place): (Option<Vec<u8>>, Unfinished<S>, ExportPermit),
+async fn next_portion<S: Source>(
+    (ready, mut file, slot): (Option<Vec<u8>>, Unfinished<S>, ExportPermit),
 ) -> Result<Option<(Bytes, (Option<Vec<u8>>, Unfinished<S>, ExportPermit))>> {
     if let Some(ready) = ready {
-        return Ok(Some((ready.into(), (None, file, place))));
+        return Ok(Some((ready.into(), (None, file, slot))));
     }
     if file.is_over {
         return Ok(None);
     }
-    let turn = file.turns.clone().acquire_owned().await.map_err(Error::internal)?;
+    let permit = file.turns.clone().acquire_owned().await.map_err(Error::internal)?;
     let portion = file.portion().await.inspect_err(|e| {
         tracing::error!(error = %e, "an export was broken off");
     })?;
-    drop(turn);
-    Ok(Some((portion.into(), (None, file, place))))
+    drop(permit);
+    Ok(Some((portion.into(), (None, file, slot))))
 }
 
 /// A file some portions of which are made.

@@ -29,10 +29,10 @@ pub async fn organizations(
     caller: &Caller,
     family: OrgType,
     query: ListQuery,
-    asked: Asked,
+    request: Asked,
 ) -> Result<File> {
     let (scope, filter, order) = families::prepare(service, caller, family, &query).await?;
-    let format = Format::parse(&asked.format)?;
+    let format = Format::parse(&request.format)?;
     let noun = match family {
         OrgType::Owner => "Owners",
         OrgType::Distributor => "Distributors",
@@ -43,7 +43,7 @@ pub async fn organizations(
     // A card of the report has no place for them.
     let custom_data = format == Format::Csv;
     let source = Family { service: service.clone(), family, scope, filter, order, custom_data };
-    export(service, caller, (kind, format), asked.filters, source).await
+    export(service, caller, (kind, format), request.filters, source).await
 }
 
 struct Family {
@@ -110,13 +110,13 @@ pub async fn users(
     service: &Directory,
     caller: &Caller,
     query: people::ListQuery,
-    asked: Asked,
+    request: Asked,
 ) -> Result<File> {
     let (scope, filter, order) = people::prepare(service, caller, query)?;
-    let format = Format::parse(&asked.format)?;
+    let format = Format::parse(&request.format)?;
     let kind = ListName { noun: "Users", plural: "users" };
     let source = Users { service: service.clone(), scope, filter, order };
-    export(service, caller, (kind, format), asked.filters, source).await
+    export(service, caller, (kind, format), request.filters, source).await
 }
 
 struct Users {
@@ -150,9 +150,9 @@ impl Source for Users {
 impl Users {
     fn user(&self, line: store_users::export::Line) -> files::users::Row {
         // A role that has left the catalogue is not listed (spec: users#user-roles).
-        let known = line.role_ids.iter().filter_map(|id| self.service.platform.catalogue.user_role(id));
+        let roles = line.role_ids.iter().filter_map(|id| self.service.platform.catalogue.user_role(id));
         files::users::Row {
-            roles: known.map(|role| role.name.clone()).collect(),
+            roles: roles.map(|role| role.name.clone()).collect(),
             username: line.username,
             email: line.email,
             name: line.name,

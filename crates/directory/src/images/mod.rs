@@ -39,7 +39,7 @@ const ABANDONED: Duration = Duration::from_secs(2 * 3600);
 #[derive(Debug)]
 pub struct Images {
     /// By digest, so that an entry can never be another image.
-    kept: Cache<String, Bytes>,
+    cache: Cache<String, Bytes>,
     places: Arc<Semaphore>,
 }
 
@@ -48,7 +48,7 @@ impl Default for Images {
         let weight =
             |digest: &String, bytes: &Bytes| u32::try_from(digest.len() + bytes.len()).unwrap_or(u32::MAX);
         Images {
-            kept: Cache::builder().max_capacity(KEPT_BYTES).weigher(weight).build(),
+            cache: Cache::builder().max_capacity(KEPT_BYTES).weigher(weight).build(),
             places: Arc::new(Semaphore::new(READS)),
         }
     }
@@ -57,14 +57,14 @@ impl Default for Images {
 impl Images {
     /// The image with this digest, from memory or by `read`; concurrent callers share one read.
     pub(crate) async fn get(&self, sha256: &str, read: impl Future<Output = Result<Bytes>>) -> Result<Bytes> {
-        let kept = self.kept.try_get_with(sha256.to_owned(), read).await;
-        kept.map_err(|e: Arc<Error>| (*e).clone())
+        let bytes = self.cache.try_get_with(sha256.to_owned(), read).await;
+        bytes.map_err(|e: Arc<Error>| (*e).clone())
     }
 
     /// Clears the cache, as if the process had just started.
     #[doc(hidden)]
     pub fn forget(&self) {
-        self.kept.invalidate_all();
+        self.cache.invalidate_all();
     }
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn is_image(key: &str) -> bool {
 
 /// The storage, if it is a bucket: only a bucket stores images.
 fn bucket(service: &Directory) -> Result<&AssetStore> {
-    match service.settings.assets.place {
+    match service.settings.assets.location {
         ObjectLocation::Bucket(_) => service.objects.store(),
         ObjectLocation::Nowhere | ObjectLocation::Files(_) => {
             let message = "asset storage is not configured".into();
@@ -228,8 +228,8 @@ enum StoredImage {
 /// 502 and 504 of the storage; 503 when there is none, or too many read from it.
 async fn read(service: &Directory, object: &Object, sha256: &str) -> Result<StoredImage> {
     let bucket = bucket(service)?;
-    let place = service.images.places.clone().acquire_owned();
-    let _place = acquire_within(place, TURN, "too many images are read from the bucket").await?;
+    let permit = service.images.places.clone().acquire_owned();
+    let _permit = acquire_within(permit, TURN, "too many images are read from the bucket").await?;
     let size = u64::try_from(object.size).map_err(Error::internal)?;
     match bucket.get(&object.key, size, service.settings.assets.image_read).await {
         Ok(bytes) if is(&bytes, sha256) => Ok(StoredImage::Whole(bytes)),
@@ -287,7 +287,7 @@ pub(crate) async fn delete_unlisted(service: &Directory, key: &str) -> Result<()
 /// The database.
 pub async fn complaints(service: &Directory) -> Result<Vec<String>> {
     let mut complaints = Vec::new();
-    if matches!(service.settings.assets.place, ObjectLocation::Bucket(_)) {
+    if matches!(service.settings.assets.location, ObjectLocation::Bucket(_)) {
         let looked = match bucket(service) {
             Ok(bucket) => bucket.check(LOOK).await.map_err(|e| e.to_string()),
             Err(e) => Err(e.to_string()),

@@ -20,8 +20,8 @@ pub struct Moved {
 }
 
 /// Where they are and new ones do not go.
-const fn other(home: ImageHome) -> ImageHome {
-    match home {
+const fn other(target: ImageHome) -> ImageHome {
+    match target {
         ImageHome::Database => ImageHome::Bucket,
         ImageHome::Bucket => ImageHome::Database,
     }
@@ -40,14 +40,14 @@ pub async fn left_to_move(service: &Directory) -> Result<u64> {
 pub async fn move_all(service: &Directory, mut each: impl FnMut(u64)) -> Result<Moved> {
     // Nothing is begun where it cannot be ended.
     bucket(service)?;
-    let home = service.settings.assets.images;
+    let target = service.settings.assets.images;
     let (mut moved, mut after) = (Moved::default(), None);
     loop {
-        let batch = stored::batch(&service.platform.db, other(home), after.as_ref(), BATCH).await?;
+        let batch = stored::batch(&service.platform.db, other(target), after.as_ref(), BATCH).await?;
         let Some(last) = batch.last() else { break };
         after = Some(last.which.clone());
         for image in &batch {
-            let done = match home {
+            let done = match target {
                 ImageHome::Bucket => into_bucket(service, image).await?,
                 ImageHome::Database => into_database(service, image).await?,
             };

@@ -1,7 +1,7 @@
 //! Confirms an import: every row is checked again, then created or updated on its own.
 
 use super::{
-    Examined, FIRST_ROW, ImportKind, Plan, Resolutions, Status, WRITING, allow, examine, session, turn,
+    Examined, FIRST_ROW, ImportKind, Plan, Resolutions, Status, WRITING, allow, examine, permit, session,
 };
 use crate::{Directory, organizations, users};
 use bailiwick_domain::{Error, FieldError, OrgId, Result};
@@ -66,14 +66,14 @@ pub struct Import {
     overrides: bool,
     rows: vec::IntoIter<Examined>,
     end: Instant,
-    _turn: SemaphorePermit<'static>,
+    _permit: SemaphorePermit<'static>,
 }
 
 /// Begins the import of a validated file; [`Import::next`] imports its rows.
 ///
 /// # Errors
-/// 400 without an id and for a file that is unknown or used, 403 without the permission and for a file of another user, 503
-/// while too many imports run.
+/// 400 without an id and for a file that is unknown or used, 403 without the permission and for a file of another user,
+/// 503 while too many imports run.
 pub async fn start(
     service: &Directory,
     caller: &Caller,
@@ -87,11 +87,11 @@ pub async fn start(
         return Err(Error::bad_request("import_id is required"));
     }
     // Waits first: an overload must not use up the file.
-    let turn = turn(&WRITING).await?;
+    let permit = permit(&WRITING).await?;
     let session = session::claim(service, caller, kind, &body.import_id).await?;
     let rows = session::rows(service, kind, session).await?;
     let examined = examine(service, caller, kind, &rows, &resolutions(&body)).await?;
-    Ok(Import { kind, overrides: body.overrides, rows: examined.into_iter(), end, _turn: turn })
+    Ok(Import { kind, overrides: body.overrides, rows: examined.into_iter(), end, _permit: permit })
 }
 
 impl Import {

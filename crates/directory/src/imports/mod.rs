@@ -92,8 +92,8 @@ impl Issue {
     }
 
     /// An issue with the content of the cell.
-    fn of_cell(field: &'static str, message: &'static str, said: &str) -> Issue {
-        Issue::new(field, message).with_values(vec![said.to_owned()])
+    fn of_cell(field: &'static str, message: &'static str, text: &str) -> Issue {
+        Issue::new(field, message).with_values(vec![text.to_owned()])
     }
 
     fn with_values(self, values: Vec<String>) -> Issue {
@@ -193,7 +193,7 @@ pub async fn validate(
 ) -> Result<Preview> {
     allow(caller, kind)?;
     // Held until the end: checking takes several times the memory of the file.
-    let _turn = turn(&READING).await?;
+    let _permit = permit(&READING).await?;
     let read = move || -> Result<_> {
         let rows = csv::read(&file, kind.columns())?;
         let packed = zstd::bulk::compress(&file, 1).map_err(Error::internal)?;
@@ -220,7 +220,7 @@ async fn examine(
 }
 
 /// Waits for one of the few places.
-async fn turn(few: &'static Semaphore) -> Result<SemaphorePermit<'static>> {
+async fn permit(few: &'static Semaphore) -> Result<SemaphorePermit<'static>> {
     limits::acquire_within(few.acquire(), LONGEST_WAIT, "too many imports at the same time").await
 }
 

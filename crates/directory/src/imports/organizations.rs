@@ -58,24 +58,24 @@ pub(super) async fn examine(
             false => matched_key(family, cell(row, VAT_AT)),
         };
     let keys: Vec<String> = rows.iter().zip(&checked).map(key).collect();
-    let seen = FirstSeen::of(keys.iter().map(String::as_str));
-    let holders = holders(service, caller, family, &seen.values()).await?;
+    let first_seen = FirstSeen::of(keys.iter().map(String::as_str));
+    let holders = holders(service, caller, family, &first_seen.values()).await?;
     let examined = rows.iter().zip(&keys).zip(checked).enumerate().map(|(index, ((row, key), checked))| {
         let (body, mut errors) = checked;
         let mut warnings = Vec::new();
-        let mut found = None;
+        let mut existing_id = None;
         let vat = cell(row, VAT_AT);
-        errors.extend(seen.duplicate(index, key, VAT, vat));
+        errors.extend(first_seen.duplicate(index, key, VAT, vat));
         match holders.get(key.as_str()) {
             Some(holder) if holder.is_deleted => errors.push(Issue::of_cell(VAT, "archived", vat)),
             Some(holder) => {
                 warnings.push(Issue { value: Some(vat.to_owned()), ..Issue::new(VAT, "already_exists") });
-                found = Some(holder.id);
+                existing_id = Some(holder.id);
             }
             None => {}
         }
         errors.sort_by_key(|issue| COLUMNS.iter().position(|column| *column == issue.field));
-        let plan = errors.is_empty().then(|| match found {
+        let plan = errors.is_empty().then(|| match existing_id {
             Some(id) => Plan::UpdateOrganization(id, body),
             None => Plan::CreateOrganization(body),
         });
@@ -186,11 +186,11 @@ async fn holders(
     let is_customer = family == OrgType::Customer;
     let parent: Option<OrgId> = caller.org().map(|o| o.id).filter(|_| is_customer);
     let scope = scope_for(caller, permission);
-    let found = lookup::holders_of_vats(&service.platform.db, &scope, family, parent, keys).await?;
+    let stored = lookup::holders_of_vats(&service.platform.db, &scope, family, parent, keys).await?;
     let mut holders: HashMap<String, VatHolder> = HashMap::new();
-    for holder in found.into_iter().filter(|holder| !(is_customer && holder.is_deleted)) {
-        let known = holders.get(&holder.key);
-        if known.is_none_or(|known| known.is_deleted) {
+    for holder in stored.into_iter().filter(|holder| !(is_customer && holder.is_deleted)) {
+        let previous = holders.get(&holder.key);
+        if previous.is_none_or(|previous| previous.is_deleted) {
             holders.insert(holder.key.clone(), holder);
         }
     }

@@ -48,9 +48,9 @@ pub(super) async fn claim(
     let lost = || Error::bad_request("import session not found or expired. please re-validate the CSV file");
     let id = id.parse::<uuid::fmt::Hyphenated>().map_err(|_| lost())?.into_uuid();
     let mut tx = service.platform.db.begin().await?;
-    let found = imports::lock(&mut tx, id).await?;
+    let stored = imports::lock(&mut tx, id).await?;
     let oldest = service.platform.now().minus(LIFETIME);
-    let session = found.filter(|session| session.created_at > oldest).ok_or_else(lost)?;
+    let session = stored.filter(|session| session.created_at > oldest).ok_or_else(lost)?;
     if caller.user_id() != Some(session.user_id) {
         return Err(Error::forbidden("this import session belongs to another user"));
     }

@@ -81,34 +81,35 @@ pub(super) async fn examine(
     let phones = FirstSeen::of(rows.iter().map(|row| row.phone_key.as_str()));
     let companies = FirstSeen::of(rows.iter().map(|row| row.company_key.as_str()));
     let scope = scope_for(caller, Permission::ManageUsers);
-    let known = ExistingData::look_up(service, &scope, [&emails, &phones, &companies], resolutions).await?;
+    let existing =
+        ExistingData::look_up(service, &scope, [&emails, &phones, &companies], resolutions).await?;
     let examined = rows.iter().enumerate().map(|(index, row)| {
-        let chosen = resolutions.get(&(index + FIRST_ROW)).and_then(|id| known.chosen.get(id));
-        let company = row.company(&known, chosen);
+        let chosen = resolutions.get(&(index + FIRST_ROW)).and_then(|id| existing.chosen.get(id));
+        let company = row.company(&existing, chosen);
         let mut errors = row.errors.clone();
         errors.extend(emails.duplicate(index, &row.email_key, EMAIL, row.email));
         if service.identity.logto.is_some() {
             errors.extend(phones.duplicate(index, &row.phone_key, PHONE, row.phone));
         }
-        let present = known.users.get(&row.email_key).filter(|placed| !placed.standing.deleted);
-        errors.extend(row.occupied(service, caller, &known, present));
+        let present = existing.users.get(&row.email_key).filter(|placed| !placed.standing.deleted);
+        errors.extend(row.occupied(service, caller, &existing, present));
         if let Err(issue) = &company {
             errors.extend(issue.clone());
         }
-        let named = company.as_ref().ok();
+        let company = company.as_ref().ok();
         // As with PUT, a user may stay in a suspended organization.
         let is_moving =
             |to: &Named| present.is_none_or(|placed| placed.user.organization.id != to.organization.id);
-        if named.is_some_and(|named| named.is_suspended && is_moving(named)) {
+        if company.is_some_and(|company| company.is_suspended && is_moving(company)) {
             errors.push(Issue::of_cell(COMPANY, NOT_ACTIVE, row.company));
         }
-        let home = named.map(|named| &named.organization);
-        errors.extend(home.and_then(|home| row.ungrantable(service, caller, home.org_type)));
+        let organization = company.map(|company| &company.organization);
+        errors.extend(organization.and_then(|o| row.ungrantable(service, caller, o.org_type)));
         errors.sort_by_key(|issue| COLUMNS.iter().position(|column| *column == issue.field));
         let exists = Issue { value: Some(row.email.to_owned()), ..Issue::new(EMAIL, "already_exists") };
         let warnings = present.map(|_| exists).into_iter().collect();
-        let plan = home.filter(|_| errors.is_empty()).map(|home| row.plan(present, home.id));
-        let row = Row { number: index + FIRST_ROW, data: row.data(home), errors, warnings };
+        let plan = organization.filter(|_| errors.is_empty()).map(|o| row.plan(present, o.id));
+        let row = Row { number: index + FIRST_ROW, data: row.data(organization), errors, warnings };
         Examined { row, plan }
     });
     Ok(examined.collect())
@@ -124,17 +125,17 @@ impl ExistingData {
     ) -> Result<ExistingData> {
         let db = &service.platform.db;
         let emails = emails.values();
-        let mut named: HashMap<String, Vec<Named>> = HashMap::new();
-        for found in organizations::by_names(db, scope, &companies.values(), CANDIDATES).await? {
-            named.entry(found.key.clone()).or_default().push(found);
+        let mut by_name: HashMap<String, Vec<Named>> = HashMap::new();
+        for organization in organizations::by_names(db, scope, &companies.values(), CANDIDATES).await? {
+            by_name.entry(organization.key.clone()).or_default().push(organization);
         }
         let ids: HashSet<OrgId> = resolutions.values().copied().collect();
         let ids: Vec<OrgId> = ids.into_iter().take(bailiwick_platform::csv::MAX_ROWS).collect();
         let chosen = organizations::by_ids(db, scope, &ids).await?;
         let users = lookup::by_emails(db, scope, &emails).await?;
         Ok(ExistingData {
-            companies: named,
-            chosen: chosen.into_iter().map(|found| (found.organization.id, found)).collect(),
+            companies: by_name,
+            chosen: chosen.into_iter().map(|named| (named.organization.id, named)).collect(),
             users: users.into_iter().map(|placed| (Email::key_of(&placed.user.email), placed)).collect(),
             deleted: lookup::deleted_emails(db, scope, &emails).await?.into_iter().collect(),
             // Without that provider, numbers are shared.
@@ -155,7 +156,7 @@ impl<'a> Cells<'a> {
         let email_key = validate::email(email).map(|address| address.key().to_owned());
         let phone_key = imported_phone(phone).map(Option::unwrap_or_default);
         let company_key = validate::display_name(company).map(|()| fold(company));
-        for (field, said, code) in [
+        for (field, text, code) in [
             (EMAIL, email, email_key.as_ref().err()),
             (NAME, name, validate::display_name(name).as_ref().err()),
             (PHONE, phone, phone_key.as_ref().err()),
@@ -164,8 +165,8 @@ impl<'a> Cells<'a> {
             match code {
                 None => {}
                 Some(&"required" | &"cannot_be_empty") => errors.push(Issue::new(field, "required")),
-                Some(&"too_long") => errors.push(Issue::of_cell(field, "too_long", said)),
-                Some(_) => errors.push(Issue::of_cell(field, "invalid_format", said)),
+                Some(&"too_long") => errors.push(Issue::of_cell(field, "too_long", text)),
+                Some(_) => errors.push(Issue::of_cell(field, "invalid_format", text)),
             }
         }
         let role_ids = named_roles(service, roles).unwrap_or_else(|issue| {
@@ -187,11 +188,11 @@ impl<'a> Cells<'a> {
     }
 
     /// The organization, or the issue why there is none; no issue when the cell itself is wrong.
-    fn company(&self, known: &ExistingData, chosen: Option<&Named>) -> Result<Named, Option<Issue>> {
+    fn company(&self, existing: &ExistingData, chosen: Option<&Named>) -> Result<Named, Option<Issue>> {
         if self.company_key.is_empty() {
             return Err(None);
         }
-        match known.companies.get(&self.company_key).map(Vec::as_slice).unwrap_or_default() {
+        match existing.companies.get(&self.company_key).map(Vec::as_slice).unwrap_or_default() {
             [] => Err(Some(Issue::of_cell(COMPANY, "not_found", self.company))),
             [only] => Ok(only.clone()),
             // A choice counts only if it is one of the organizations with this name.
@@ -210,16 +211,16 @@ impl<'a> Cells<'a> {
         &self,
         service: &Directory,
         caller: &Caller,
-        known: &ExistingData,
+        existing: &ExistingData,
         present: Option<&Placed>,
     ) -> impl Iterator<Item = Issue> + use<> {
         let is_archived = present.is_none()
-            && (known.deleted.contains(&self.email_key) || known.users.contains_key(&self.email_key));
+            && (existing.deleted.contains(&self.email_key) || existing.users.contains_key(&self.email_key));
         // The caller's own user, or one with more rights: the decision of PUT.
         let is_out_of_hand = present.is_some_and(|placed| {
             !decide(caller, Action::Update, &judged_user(&service.identity, placed)).is_allowed()
         });
-        let other = known.phones.get(&self.phone_key);
+        let other = existing.phones.get(&self.phone_key);
         let other = other.filter(|holder| Some(holder.id) != present.map(|placed| placed.user.id));
         let used_by = |other: &Holder| vec![self.phone.to_owned(), other.email.clone()];
         [
@@ -246,12 +247,12 @@ impl<'a> Cells<'a> {
         Some(Issue::new(ROLES, "insufficient_privileges").with_values(name.into_iter().collect()))
     }
 
-    fn plan(&self, present: Option<&Placed>, home: OrgId) -> Plan {
+    fn plan(&self, present: Option<&Placed>, organization_id: OrgId) -> Plan {
         let body = UserBody {
             name: Some(self.name.to_owned()),
             phone: Some(self.phone.to_owned()),
             user_role_ids: Some(self.role_ids.clone()),
-            organization_id: Some(home.to_string()),
+            organization_id: Some(organization_id.to_string()),
             ..UserBody::default()
         };
         match present {
@@ -261,15 +262,15 @@ impl<'a> Cells<'a> {
         }
     }
 
-    fn data(&self, home: Option<&OrgRef>) -> Map<String, Value> {
+    fn data(&self, organization: Option<&OrgRef>) -> Map<String, Value> {
         let cells = [self.email, self.name, self.phone, self.company, self.roles];
         let mut data: Map<String, Value> = COLUMNS
             .iter()
             .zip(cells)
             .map(|(column, cell)| ((*column).to_owned(), Value::from(cell)))
             .collect();
-        let organization = home.map(|home| home.id.to_string()).unwrap_or_default();
-        data.insert("organization_id".to_owned(), Value::from(organization));
+        let organization_id = organization.map(|o| o.id.to_string()).unwrap_or_default();
+        data.insert("organization_id".to_owned(), Value::from(organization_id));
         data.insert("role_ids".to_owned(), Value::from(self.role_ids.clone()));
         data
     }

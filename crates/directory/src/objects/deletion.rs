@@ -30,7 +30,7 @@ struct Task {
 
 /// Starts the worker on the application's tracker, if there is a storage.
 pub fn start_worker(service: &Directory) {
-    if matches!(service.settings.assets.place, ObjectLocation::Nowhere) {
+    if matches!(service.settings.assets.location, ObjectLocation::Nowhere) {
         return;
     }
     let worker = service.clone();
@@ -50,7 +50,7 @@ pub async fn run_until_idle(service: &Directory) -> Result<u64> {
 
 /// Leases once and processes the leased jobs.
 async fn work_off(service: &Directory) -> Result<u64> {
-    let _turn = service.objects.turn.lock().await;
+    let _guard = service.objects.worker_lock.lock().await;
     let now = service.platform.now();
     let leased = leased_jobs::claim(&service.platform.db, DELETION, now, now.plus(LEASE), CLAIMS).await?;
     for job in &leased {

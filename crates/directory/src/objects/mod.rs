@@ -22,12 +22,12 @@ pub struct Objects {
     /// An object may be waiting for its deletion.
     arrived: Notify,
     /// One worker of this process at a time.
-    turn: Mutex<()>,
+    worker_lock: Mutex<()>,
 }
 
 impl Objects {
     pub(crate) fn new(settings: Arc<Settings>) -> Objects {
-        Objects { settings, store: OnceLock::new(), arrived: Notify::new(), turn: Mutex::new(()) }
+        Objects { settings, store: OnceLock::new(), arrived: Notify::new(), worker_lock: Mutex::new(()) }
     }
 
     /// The storage; opened at its first use, so that the service starts while the storage is away.
@@ -38,7 +38,7 @@ impl Objects {
         if let Some(store) = self.store.get() {
             return Ok(store);
         }
-        let opened = match &self.settings.assets.place {
+        let opened = match &self.settings.assets.location {
             ObjectLocation::Nowhere => {
                 let message = "backup storage is not configured".into();
                 return Err(Error::Unavailable { message, log: "no place for assets".into() });
@@ -58,7 +58,7 @@ impl Objects {
     /// Lets nothing be deleted until it is dropped.
     #[doc(hidden)]
     pub async fn hold(&self) -> impl Sized + use<'_> {
-        self.turn.lock().await
+        self.worker_lock.lock().await
     }
 }
 

@@ -8,8 +8,8 @@ use bailiwick_store::{
     alert_tenants::{self, Whose},
 };
 
-/// Queues an organization and those below it, as far as the router has them. Every change of their alert configuration in
-/// force must call it in its transaction: a save, a move, a mark set or cleared.
+/// Queues an organization and those below it, as far as the router has them. Every change of their alert configuration
+/// in force must call it in its transaction: a save, a move, a mark set or cleared.
 pub async fn queue(service: &Directory, tx: &mut Tx, top: OrgId, org_type: OrgType) -> Result<()> {
     put(service, tx, top, org_type, false).await
 }

@@ -29,11 +29,11 @@ async fn attribute(
     service: &Directory,
     caller: &Caller,
     family: OrgType,
-    named: Option<&str>,
+    requested_id: Option<&str>,
 ) -> Result<Granted<OrgId>> {
-    let parent = match named.filter(|n| !n.is_empty() && family != OrgType::Distributor) {
+    let parent = match requested_id.filter(|n| !n.is_empty() && family != OrgType::Distributor) {
         None => Parent::Own,
-        Some(named) => Parent::Named(match named.parse::<OrgId>() {
+        Some(requested_id) => Parent::Named(match requested_id.parse::<OrgId>() {
             Ok(id) => organizations::node(&service.platform.db, id).await?,
             Err(_) => None,
         }),

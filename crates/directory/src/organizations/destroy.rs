@@ -29,11 +29,11 @@ pub async fn destroy(
     family: OrgType,
     id: Option<OrgId>,
 ) -> Result<()> {
-    let seen = authorize_change(&service.platform.db, service, caller, ctx, Action::Destroy, (family, id))
+    let id = authorize_change(&service.platform.db, service, caller, ctx, Action::Destroy, (family, id))
         .await?
         .id();
     check_fresh_sign_in(&service.identity, caller)?;
-    retry_on_conflict("a destruction", || attempt(service, caller, ctx, family, seen)).await?;
+    retry_on_conflict("a destruction", || attempt(service, caller, ctx, family, id)).await?;
     service.objects.wake();
     logto_sync::wake(&service.identity);
     Ok(())

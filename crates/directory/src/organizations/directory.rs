@@ -81,7 +81,7 @@ pub async fn find(
     first(service, caller, search, None, most).await
 }
 
-/// The same for those that a new organization of the family can belong to.
+/// The directory of those organizations that a new one of the family can belong to.
 pub async fn find_parents(
     service: &Directory,
     caller: &Caller,
@@ -132,10 +132,10 @@ pub async fn search(
         DirectoryFilter { search: text.to_owned(), types: Some(types), ..DirectoryFilter::default() };
     let order = (DirectorySort::Name, SortDirection::Asc);
     // Together, so that the rows are never those of an earlier number.
-    let found = async {
+    let read = async {
         let total = directory::count(&service.platform.db, &scope, &filter).await?;
-        let found = directory::directory(&service.platform.db, &scope, &filter, order, page, total).await?;
-        let rows = found.rows.into_iter().map(|e| (e.id, e.org_type, e.name, e.description));
+        let listed = directory::directory(&service.platform.db, &scope, &filter, order, page, total).await?;
+        let rows = listed.rows.into_iter().map(|e| (e.id, e.org_type, e.name, e.description));
         Ok((total, rows.collect()))
     };
     let other = answer_cache::key_text(&(&filter, page));
@@ -145,7 +145,7 @@ pub async fn search(
         "organizations/search",
         scope,
         other,
-        found,
+        read,
     )
     .await?;
     let entry = |(id, org_type, name, description)| ListedOrganization { id, org_type, name, description };
@@ -163,9 +163,9 @@ pub async fn names_within(
 
 /// The name of an organization that the caller may see; none for any other one.
 pub async fn name_within(service: &Directory, caller: &Caller, id: OrgId) -> Result<Option<String>> {
-    let place = organizations::node(&service.platform.db, id).await?;
-    if in_hierarchy(caller, place.as_ref()).is_err() {
+    let node = organizations::node(&service.platform.db, id).await?;
+    if in_hierarchy(caller, node.as_ref()).is_err() {
         return Ok(None);
     }
-    Ok(organizations::get(&service.platform.db, id).await?.map(|found| found.details.name))
+    Ok(organizations::get(&service.platform.db, id).await?.map(|organization| organization.details.name))
 }

@@ -88,22 +88,22 @@ impl Move {
 
     /// See spec: organizations#life-cycle, for the rules that do not depend on the caller: the policy refuses changes
     /// of a mark that comes from above.
-    fn check(self, family: OrgType, held: &Held) -> Result<()> {
+    fn check(self, family: OrgType, locked: &Held) -> Result<()> {
         let fits = match self {
-            Move::Suspend => !held.suspended.is_set(),
-            Move::Reactivate => held.suspended.is_set(),
+            Move::Suspend => !locked.suspended.is_set(),
+            Move::Reactivate => locked.suspended.is_set(),
             Move::Delete => true,
-            Move::Restore => held.deleted.is_set(),
+            Move::Restore => locked.deleted.is_set(),
         };
         if fits {
             return Ok(());
         }
-        let what = match self {
+        let problem = match self {
             Move::Suspend => "is already suspended",
             Move::Reactivate => "is not suspended",
             Move::Delete | Move::Restore => "is not deleted",
         };
-        Err(Error::bad_request(format!("{} {what}", family.as_str())))
+        Err(Error::bad_request(format!("{} {problem}", family.as_str())))
     }
 }
 
@@ -125,26 +125,26 @@ pub async fn change_state(
     id: Option<OrgId>,
     to: Move,
 ) -> Result<Moved> {
-    let seen =
+    let target_id =
         authorize_change(&service.platform.db, service, caller, ctx, to.action(), (family, id)).await?.id();
     let now = service.platform.now();
     let mut tx = service.platform.db.begin().await?;
-    let held = lifecycle::hold_marks(&mut tx, seen).await?.ok_or(Error::NotFound(family.into()))?;
+    let locked = lifecycle::hold_marks(&mut tx, target_id).await?.ok_or(Error::NotFound(family.into()))?;
     // The decision above may be outdated, so it is repeated on the locked organization.
     let target = authorize_change(&mut tx, service, caller, ctx, to.action(), (family, id)).await?;
-    to.check(family, &held)?;
-    let before = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.into()))?;
+    to.check(family, &locked)?;
+    let before = organizations::get(&mut tx, target_id).await?.ok_or(Error::NotFound(family.into()))?;
     let written = lifecycle::set(&mut tx, &target, family, to.kind(), to.mark(now)).await;
     let vat = before.vat.as_deref().unwrap_or_default();
     let affected = written.map_err(|e| Error::from(e).with_values(&[(VAT, vat)]))?;
     if let Some(reason) = to.ends_sessions() {
-        auth::revoke_organization(&mut tx, now, (seen, family), reason).await?;
+        auth::revoke_organization(&mut tx, now, (target_id, family), reason).await?;
     }
-    alert_tenants::queue(service, &mut tx, seen, family).await?;
-    logto_sync::organization_moved(&service.identity, &mut tx, seen).await?;
+    alert_tenants::queue(service, &mut tx, target_id, family).await?;
+    logto_sync::organization_moved(&service.identity, &mut tx, target_id).await?;
     // From the commit on, systems below are refused, or accepted again.
     tx.bump_auth_epoch(AffectedSystems::All).await?;
-    let after = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.into()))?;
+    let after = organizations::get(&mut tx, target_id).await?.ok_or(Error::NotFound(family.into()))?;
     record(&mut tx, now, caller, ctx, to, [&before, &after]).await?;
     tx.commit().await?;
     logto_sync::wake(&service.identity);

@@ -118,7 +118,7 @@ pub async fn list(
         .await
 }
 
-/// The same list by cursors; an empty one begins the walk (spec: conventions#cursors).
+/// The list of a family by cursors; an empty one begins the walk (spec: conventions#cursors).
 ///
 /// # Errors
 /// 400 for a cursor that is not of this list.
@@ -138,10 +138,10 @@ pub async fn walk(
         None => total(service, family, scope, &filter).await?,
     };
     let selected = Selected { family, scope: &scope, filter: &filter };
-    let found =
+    let step =
         organizations::list::walk(&service.platform.db, selected, order, &walk.step(page_size)).await?;
-    let rows = listed(service, family, &scope, found.rows).await?;
-    walk.page(Found { rows, next: found.next }, total, page_size)
+    let rows = listed(service, family, &scope, step.rows).await?;
+    walk.page(Found { rows, next: step.next }, total, page_size)
 }
 
 /// The rows with the counts of everything below them.

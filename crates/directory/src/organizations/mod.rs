@@ -101,8 +101,8 @@ pub async fn get(
     id: Option<OrgId>,
 ) -> Result<Organization> {
     let granted = authorize(&service.platform.db, caller, Action::Read, family, id).await?;
-    let found = organizations::get(&service.platform.db, granted.id()).await?;
-    shown(service, caller, found.ok_or(Error::NotFound(family.into()))?).await
+    let organization = organizations::get(&service.platform.db, granted.id()).await?;
+    shown(service, caller, organization.ok_or(Error::NotFound(family.into()))?).await
 }
 
 /// An organization as this caller sees it.
@@ -115,7 +115,7 @@ async fn shown(service: &Directory, caller: &Caller, organization: Organization)
 fn seen_from(scope: &Scope, mut organization: Organization) -> Organization {
     organization.created_by = organization.created_by.filter(|creator| scope.shows(creator));
     if let Some(from) = &mut organization.promoted_from {
-        from.by = from.by.take().filter(|by| scope.shows(by));
+        from.by = from.by.take().filter(|creator| scope.shows(creator));
     }
     organization
 }
@@ -132,25 +132,25 @@ async fn authorize_change(
     let mut on = on.into();
     let granted = authorize(on.reborrow(), caller, action, family, id).await?;
     if !ctx.is_unconditional() {
-        let found = organizations::get(on, granted.id()).await?;
-        ctx.check_conditions(&service.platform, &found.ok_or(Error::NotFound(family.into()))?)?;
+        let organization = organizations::get(on, granted.id()).await?;
+        ctx.check_conditions(&service.platform, &organization.ok_or(Error::NotFound(family.into()))?)?;
     }
     Ok(granted)
 }
 
-/// An organization whose own settings are read or changed, if it is within reach and not deleted; a missing, a foreign and a
-/// malformed id (none) give the same answer.
+/// An organization whose own settings are read or changed, if it is within reach and not deleted; a missing, a foreign
+/// and a malformed id (none) give the same answer.
 pub(crate) async fn in_reach(
     on: impl Into<On<'_>>,
     caller: &Caller,
     action: Action,
     id: Option<OrgId>,
 ) -> Result<Granted<OrgId>> {
-    let place = match id {
+    let node = match id {
         Some(id) => organizations::node(on, id).await?,
         None => None,
     };
-    organization_in_reach(caller, action, place.as_ref())
+    organization_in_reach(caller, action, node.as_ref())
 }
 
 /// Loads the place of an organization and checks permission; missing and unreadable ones give the same answer.
@@ -161,12 +161,12 @@ pub(crate) async fn authorize(
     family: OrgType,
     id: Option<OrgId>,
 ) -> Result<Granted<OrgId>> {
-    let place = match id {
+    let node = match id {
         Some(id) => organizations::node(on, id).await?,
         None => None,
     };
-    match place {
-        Some(place) => decide(caller, action, &OrgTarget { family, place }).granted(),
+    match node {
+        Some(node) => decide(caller, action, &OrgTarget { family, node }).granted(),
         None => {
             if let Some(resource) = resource_of(family) {
                 gate(caller, action, resource)?;

@@ -47,10 +47,10 @@ pub async fn promote(
     ctx: &RequestContext,
     id: Option<OrgId>,
 ) -> Result<Promotion> {
-    let seen = authorize_change(&service.platform.db, service, caller, ctx, Action::Promote, (FAMILY, id))
+    let id = authorize_change(&service.platform.db, service, caller, ctx, Action::Promote, (FAMILY, id))
         .await?
         .id();
-    let done = retry_on_conflict("a promotion", || attempt(service, caller, ctx, seen)).await?;
+    let done = retry_on_conflict("a promotion", || attempt(service, caller, ctx, id)).await?;
     Ok(Promotion { organization: shown(service, caller, done.organization).await?, ..done })
 }
 
@@ -58,21 +58,20 @@ async fn attempt(
     service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
-    seen: OrgId,
+    id: OrgId,
 ) -> Result<Promotion, Aborted> {
     let missing = || Error::NotFound(FAMILY.into());
     let now = service.platform.now();
     let mut tx = service.platform.db.begin().await?;
     // Moves of users and requests of systems lock their own rows first, so this must too.
-    hold_rows(&mut tx, seen, FAMILY).await?;
-    let held = lifecycle::hold_subtree(&mut tx, seen).await?.ok_or_else(missing)?;
+    hold_rows(&mut tx, id, FAMILY).await?;
+    let locked = lifecycle::hold_subtree(&mut tx, id).await?.ok_or_else(missing)?;
     // The decision above may be outdated, so it is repeated on the locked rows.
-    let target =
-        authorize_change(&mut tx, service, caller, ctx, Action::Promote, (FAMILY, Some(seen))).await?;
-    if held.suspended.is_set() {
+    let target = authorize_change(&mut tx, service, caller, ctx, Action::Promote, (FAMILY, Some(id))).await?;
+    if locked.suspended.is_set() {
         return Err(suspended().into());
     }
-    let before = organizations::get(&mut tx, seen).await?.ok_or_else(missing)?;
+    let before = organizations::get(&mut tx, id).await?.ok_or_else(missing)?;
     let detached_from = before.parent_id.ok_or_else(|| Error::internal("a reseller without a parent"))?;
     let owner = organizations::owner(&mut tx).await?.ok_or_else(|| Error::internal("there is no owner"))?;
     let from = PromotedFrom {
@@ -90,24 +89,24 @@ async fn attempt(
         e => Aborted::Store(e),
     })?;
     // It is a distributor by now.
-    alert_tenants::queue(service, &mut tx, seen, OrgType::Distributor).await?;
-    logto_sync::organization_promoted(&service.identity, &mut tx, seen).await?;
+    alert_tenants::queue(service, &mut tx, id, OrgType::Distributor).await?;
+    logto_sync::organization_promoted(&service.identity, &mut tx, id).await?;
     disable_subscriptions(&mut tx, &target, now, caller, ctx).await?;
     tx.bump_auth_epoch(AffectedSystems::All).await?;
-    end_of_changed(&service.identity, &mut tx, now, Changed::Promoted(seen)).await?;
+    end_of_changed(&service.identity, &mut tx, now, Changed::Promoted(id)).await?;
     let event = audit::Event {
         action: AuditAction::ResellerPromote,
         object_type: FAMILY.as_str(),
-        object_id: seen.0,
+        object_id: id.0,
         before: Some(json!({ "type": FAMILY.as_str(), "parent_id": detached_from })),
         after: Some(json!({ "type": OrgType::Distributor.as_str(), "parent_id": owner })),
     };
     audit::record(&mut tx, now, caller, ctx, event).await?;
     EventDraft::organization_gone(Happening::Left, &before, detached_from).write(&mut tx, now).await?;
-    let organization = organizations::get(&mut tx, seen).await?.ok_or_else(missing)?;
-    let subject = format!("/distributors/{seen}");
-    EventDraft::organization(Happening::Promoted, FAMILY, seen, &before.details.name)
-        .at(subject)
+    let organization = organizations::get(&mut tx, id).await?.ok_or_else(missing)?;
+    let subject = format!("/distributors/{id}");
+    EventDraft::organization(Happening::Promoted, FAMILY, id, &before.details.name)
+        .with_subject(subject)
         .write(&mut tx, now)
         .await?;
     tx.commit().await?;

@@ -22,14 +22,14 @@ use std::collections::HashMap;
 #[derive(Clone, Debug)]
 pub struct LocatedOrganization {
     pub organization: Organization,
-    /// Its place and state.
-    pub place: OrgNode,
+    /// Its path, type and state.
+    pub node: OrgNode,
 }
 
 impl LocatedOrganization {
     /// The organization as rules see it.
     pub const fn target(&self) -> OrgTarget {
-        OrgTarget { family: self.organization.org_type, place: self.place }
+        OrgTarget { family: self.organization.org_type, node: self.node }
     }
 }
 
@@ -46,33 +46,33 @@ pub async fn find(
 ) -> Result<LocatedOrganization> {
     let missing = || Error::NotFound(ObjectKind::Organization);
     let id = id.ok_or_else(missing)?;
-    let place = organizations::node(&service.platform.db, id).await?.ok_or_else(missing)?;
-    let is_hidden = place.standing.deleted && !action.reaches_deleted();
+    let node = organizations::node(&service.platform.db, id).await?.ok_or_else(missing)?;
+    let is_hidden = node.standing.deleted && !action.reaches_deleted();
     // The owner organization is in no family, and only resellers can be promoted.
-    let applies = resource_of(place.org_type).is_some_and(|resource| action.needs(resource).is_some());
-    if is_hidden || !applies || !hierarchy(caller).contains(&place.path) {
+    let applies = resource_of(node.org_type).is_some_and(|resource| action.needs(resource).is_some());
+    if is_hidden || !applies || !hierarchy(caller).contains(&node.path) {
         return Err(missing());
     }
-    decide(caller, action, &OrgTarget { family: place.org_type, place }).granted()?;
+    decide(caller, action, &OrgTarget { family: node.org_type, node }).granted()?;
     let organization = organizations::get(&service.platform.db, id).await?.ok_or_else(missing)?;
-    Ok(LocatedOrganization { organization: shown(service, caller, organization).await?, place })
+    Ok(LocatedOrganization { organization: shown(service, caller, organization).await?, node })
 }
 
 /// The organizations above this one that the caller may see, from the top; the owner organization is left out.
-pub async fn above(service: &Directory, caller: &Caller, place: &OrgNode) -> Result<Vec<OrgRef>> {
-    let path = place.path;
+pub async fn above(service: &Directory, caller: &Caller, node: &OrgNode) -> Result<Vec<OrgRef>> {
+    let path = node.path;
     let mut ids = vec![path.p2, path.p3];
     ids.dedup();
     ids.retain(|id| *id != path.id);
-    let places = organizations::places(&service.platform.db, ids.iter().copied()).await?;
+    let nodes = organizations::places(&service.platform.db, ids.iter().copied()).await?;
     let mut names = Vec::new();
     for id in ids {
-        let place = places.iter().find(|place| place.path.id == id);
-        if in_hierarchy(caller, place).is_err() || place.is_some_and(|p| p.org_type == OrgType::Owner) {
+        let node = nodes.iter().find(|node| node.path.id == id);
+        if in_hierarchy(caller, node).is_err() || node.is_some_and(|p| p.org_type == OrgType::Owner) {
             continue;
         }
-        if let Some(found) = organizations::get(&service.platform.db, id).await? {
-            names.push(OrgRef { id, name: found.details.name, org_type: found.org_type });
+        if let Some(organization) = organizations::get(&service.platform.db, id).await? {
+            names.push(OrgRef { id, name: organization.details.name, org_type: organization.org_type });
         }
     }
     Ok(names)
@@ -105,11 +105,11 @@ pub async fn numbers(service: &Directory, family: OrgType, ids: Vec<OrgId>) -> R
     }
     let other = answer_cache::key_text(&(family, &ids));
     let make = async {
-        let found = organizations::stats_of(&service.platform.db, family, ids).await?;
-        Ok(found.into_iter().map(|(id, stats)| (id, kept(stats))).collect::<Vec<_>>())
+        let stats_by_id = organizations::stats_of(&service.platform.db, family, ids).await?;
+        Ok(stats_by_id.into_iter().map(|(id, stats)| (id, to_numbers(stats))).collect::<Vec<_>>())
     };
-    // The same for every caller who may see the organizations.
-    let found: Vec<(OrgId, [u64; 8])> = answer_cache::computed(
+    // Every caller who may see the organizations gets the same numbers.
+    let stats_by_id: Vec<(OrgId, [u64; 8])> = answer_cache::computed(
         &service.platform,
         DependsOn::Figures,
         "numbers of organizations",
@@ -118,11 +118,11 @@ pub async fn numbers(service: &Directory, family: OrgType, ids: Vec<OrgId>) -> R
         make,
     )
     .await?;
-    Ok(found.into_iter().map(|(id, numbers)| (id, given(numbers))).collect())
+    Ok(stats_by_id.into_iter().map(|(id, numbers)| (id, from_numbers(numbers))).collect())
 }
 
 /// As the cache keeps them.
-const fn kept(stats: Stats) -> [u64; 8] {
+const fn to_numbers(stats: Stats) -> [u64; 8] {
     let Stats { own, subtree, resellers, customers, applications } = stats;
     [
         own.users,
@@ -136,7 +136,8 @@ const fn kept(stats: Stats) -> [u64; 8] {
     ]
 }
 
-fn given([users, systems, all_users, all_systems, resellers, customers, own, subtree]: [u64; 8]) -> Stats {
+fn from_numbers(numbers: [u64; 8]) -> Stats {
+    let [users, systems, all_users, all_systems, resellers, customers, own, subtree] = numbers;
     Stats {
         own: Totals { users, systems },
         subtree: Totals { users: all_users, systems: all_systems },
@@ -156,6 +157,6 @@ pub async fn extent(
     action: Action,
     id: Option<OrgId>,
 ) -> Result<Extent> {
-    let place = find(service, caller, action, id).await?.place;
-    Ok(destroy::extent(&service.platform.db, place.path.id, place.org_type).await?)
+    let node = find(service, caller, action, id).await?.node;
+    Ok(destroy::extent(&service.platform.db, node.path.id, node.org_type).await?)
 }

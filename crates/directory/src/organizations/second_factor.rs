@@ -63,8 +63,8 @@ pub async fn second_factor_policy(
     Ok(SecondFactorPolicy { own: own.map(OwnRequirement::from), is_required_above, may_change })
 }
 
-/// Sets the requirement or takes it back; the policy from now on. A requirement that a level above has set stays as it is: setting
-/// it again changes nothing, and taking it back is refused. `id`: none = malformed.
+/// Sets the requirement or takes it back; the policy from now on. A requirement that a level above has set stays as it
+/// is: setting it again changes nothing, and taking it back is refused. `id`: none = malformed.
 ///
 /// # Errors
 /// `organization not found`; 403 for a requirement from above, and where there are no second factors; the field.
@@ -96,9 +96,9 @@ pub async fn require_second_factor(
             "only the level that requires the second factor, or one above, can take it back",
         ));
     }
-    if let Some(by) = caller.org_type().filter(|_| may_change && (wanted || own.is_some())) {
+    if let Some(level) = caller.org_type().filter(|_| may_change && (wanted || own.is_some())) {
         if wanted {
-            factors::require(&mut tx, Requirement { organization: id, set_by: by, set_at: now }).await?;
+            factors::require(&mut tx, Requirement { organization: id, set_by: level, set_at: now }).await?;
         } else {
             factors::take_back(&mut tx, id).await?;
         }

@@ -25,10 +25,10 @@ pub async fn stats(
 ) -> Result<CachedAnswer> {
     let id = authorize(&service.platform.db, caller, Action::Read, family, id).await?.id();
     let make = async {
-        let mut found = organizations::stats_of(&service.platform.db, family, [id]).await?;
-        write(found.remove(&id).unwrap_or_default())
+        let mut stats = organizations::stats_of(&service.platform.db, family, [id]).await?;
+        write(stats.remove(&id).unwrap_or_default())
     };
-    // The same for every caller who may see the organization.
+    // Every caller who may see the organization gets the same numbers.
     answer_cache::answer(
         &service.platform,
         DependsOn::Figures,
@@ -67,7 +67,7 @@ pub async fn trend(
         .await
 }
 
-/// The same as numbers.
+/// The trend as numbers.
 pub async fn growth(
     service: &Directory,
     caller: &Caller,

@@ -55,12 +55,12 @@ pub async fn tree(service: &Directory, caller: &Caller, open: &[OrgId]) -> Resul
     let mut parents = vec![root];
     // It reads only branches of organizations that it shows, so it never reaches those beside the caller's own.
     for _ in 0..LEVELS {
-        let found = children(&service.platform.db, &parents, &families, BRANCH + 1).await?;
+        let children = children(&service.platform.db, &parents, &families, BRANCH + 1).await?;
         for parent in parents {
             by_parent.insert(parent, Vec::new());
         }
-        parents = found.iter().map(|child| child.id).filter(|id| open.contains(id)).collect();
-        for child in found {
+        parents = children.iter().map(|child| child.id).filter(|id| open.contains(id)).collect();
+        for child in children {
             by_parent.entry(child.parent_id).or_default().push(child);
         }
     }

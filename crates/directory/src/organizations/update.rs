@@ -28,11 +28,11 @@ pub async fn update(
     authorize_change(&service.platform.db, service, caller, ctx, Action::Update, (family, id)).await?;
     let body = body()?;
     let mut tx = service.platform.db.begin().await?;
-    let held = match id {
+    let locked = match id {
         Some(id) => organizations::lock(&mut tx, id).await?,
         None => None,
     };
-    let before = held.ok_or(Error::NotFound(family.into()))?;
+    let before = locked.ok_or(Error::NotFound(family.into()))?;
     // The decision above may be outdated, so it is repeated on the locked row.
     let target = authorize_change(&mut tx, service, caller, ctx, Action::Update, (family, id)).await?;
     let change = changed(service, caller, &before, body)?;

@@ -43,7 +43,7 @@ async fn switch(
 ) -> Result<()> {
     let enabling = change == RebrandingChange::Enable;
     let mut tx = service.platform.db.begin().await?;
-    let target = held(service, &mut tx, caller, id, change).await?;
+    let target = lock_organization(service, &mut tx, caller, id, change).await?;
     let owner = organizations::owner(&mut tx).await?;
     if enabling && owner == Some(target.id()) {
         return Err(Error::bad_request("cannot enable rebranding for owner organization"));
@@ -67,7 +67,7 @@ async fn switch(
 }
 
 /// The organization whose rebranding may be changed, locked against deletion until the transaction ends.
-pub(super) async fn held(
+pub(super) async fn lock_organization(
     service: &Directory,
     tx: &mut Tx,
     caller: &Caller,
@@ -93,7 +93,7 @@ pub async fn delete_product(
     product: &str,
 ) -> Result<()> {
     let mut tx = service.platform.db.begin().await?;
-    let target = held(service, &mut tx, caller, id, RebrandingChange::Delete).await?;
+    let target = lock_organization(service, &mut tx, caller, id, RebrandingChange::Delete).await?;
     let missing = || Error::NotFound(ObjectKind::RebrandingProduct);
     check_id(product).ok_or_else(missing)?;
     let (removed, objects) = stored::remove_all(&mut tx, &target, product).await?;
@@ -128,8 +128,8 @@ pub async fn delete_asset(
     (product, asset): (&str, &str),
 ) -> Result<()> {
     let mut tx = service.platform.db.begin().await?;
-    let target = held(service, &mut tx, caller, id, RebrandingChange::Delete).await?;
-    let asset = named(asset)?;
+    let target = lock_organization(service, &mut tx, caller, id, RebrandingChange::Delete).await?;
+    let asset = parse_asset(asset)?;
     let missing = || Error::NotFound(ObjectKind::Asset);
     check_id(product).ok_or_else(missing)?;
     let (removed, object) = stored::remove(&mut tx, &target, product, asset).await?.ok_or_else(missing)?;
@@ -159,7 +159,7 @@ fn check_id(product: &str) -> Option<()> {
 ///
 /// # Errors
 /// 400 `invalid asset name`.
-pub(super) fn named(asset: &str) -> Result<Asset> {
+pub(super) fn parse_asset(asset: &str) -> Result<Asset> {
     Asset::parse(asset).ok_or_else(|| Error::bad_request("invalid asset name"))
 }
 
@@ -167,11 +167,11 @@ pub(super) fn named(asset: &str) -> Result<Asset> {
 pub(super) fn audited(product: &str, assets: &[(Asset, String)], name: Option<&str>) -> Value {
     let assets: Map<String, Value> =
         assets.iter().map(|(asset, sha256)| (asset.as_str().to_owned(), json!(sha256))).collect();
-    let mut kept = json!({"product_id": product, "assets": assets});
+    let mut audited = json!({"product_id": product, "assets": assets});
     if let Some(name) = name {
-        kept["product_name"] = json!(name);
+        audited["product_name"] = json!(name);
     }
-    kept
+    audited
 }
 
 pub(super) async fn record(

@@ -40,12 +40,12 @@ enum Detected {
 /// # Errors
 /// `<field> has invalid content type`, `<field> exceeds maximum dimensions`, `<field> contains active content`.
 pub(super) fn files(sent: Vec<(Asset, Part)>) -> Result<Vec<NewFile>> {
-    let found: Vec<Detected> = sent.iter().map(|(_, part)| look(&part.bytes)).collect();
-    for ((asset, part), found) in sent.iter().zip(&found) {
-        check_type(*asset, part, found)?;
+    let detected: Vec<Detected> = sent.iter().map(|(_, part)| detect(&part.bytes)).collect();
+    for ((asset, part), detected) in sent.iter().zip(&detected) {
+        check_type(*asset, part, detected)?;
     }
-    for ((asset, _), found) in sent.iter().zip(&found) {
-        if let Detected::Picture(_, Some((width, height))) = *found
+    for ((asset, _), detected) in sent.iter().zip(&detected) {
+        if let Detected::Picture(_, Some((width, height))) = *detected
             && (width > MAX_SIDE || height > MAX_SIDE)
         {
             let data = json!({
@@ -55,8 +55,8 @@ pub(super) fn files(sent: Vec<(Asset, Part)>) -> Result<Vec<NewFile>> {
         }
     }
     sent.into_iter()
-        .zip(found)
-        .map(|((asset, part), found)| match found {
+        .zip(detected)
+        .map(|((asset, part), detected)| match detected {
             Detected::Picture(media, _) => Ok(NewFile {
                 asset,
                 content_type: media.content_type(),
@@ -71,8 +71,8 @@ pub(super) fn files(sent: Vec<(Asset, Part)>) -> Result<Vec<NewFile>> {
 }
 
 /// The type must be allowed for the asset, and equal the declared one, if any.
-fn check_type(asset: Asset, part: &Part, found: &Detected) -> Result<()> {
-    let media = match found {
+fn check_type(asset: Asset, part: &Part, detected: &Detected) -> Result<()> {
+    let media = match detected {
         Detected::Picture(media, _) => Some(*media),
         Detected::Active => Some(Media::Svg),
         Detected::Nothing => None,
@@ -85,15 +85,16 @@ fn check_type(asset: Asset, part: &Part, found: &Detected) -> Result<()> {
         return Ok(());
     }
     // If the two disagree, the declared type is wrong.
-    let told = match media {
+    let shown_type = match media {
         Some(media) if agrees => media.content_type(),
         _ if is_open => "application/octet-stream",
         _ => declared.get(..declared.len().min(100)).unwrap_or_default(),
     };
-    Err(refused(asset, "has invalid content type", json!({"field": asset.as_str(), "content_type": told})))
+    let data = json!({"field": asset.as_str(), "content_type": shown_type});
+    Err(refused(asset, "has invalid content type", data))
 }
 
-fn look(bytes: &[u8]) -> Detected {
+fn detect(bytes: &[u8]) -> Detected {
     let picture = |media, sides: Option<Sides>| match sides {
         Some((width, height)) if width > 0 && height > 0 => Detected::Picture(media, Some((width, height))),
         _ => Detected::Nothing,
@@ -215,24 +216,24 @@ mod tests {
             (ImageFormat::WebP, Media::Webp),
         ] {
             let file = encoded(40, 23, format);
-            assert_eq!(look(&file), Detected::Picture(media, Some((40, 23))), "{format:?}");
+            assert_eq!(detect(&file), Detected::Picture(media, Some((40, 23))), "{format:?}");
             for end in [3, 11, 15, 19, 22] {
-                assert_eq!(look(&file[..end]), Detected::Nothing, "{format:?} cut at {end}");
+                assert_eq!(detect(&file[..end]), Detected::Nothing, "{format:?} cut at {end}");
             }
         }
         let icon = icon_of(&encoded(300, 20, ImageFormat::Png));
-        assert_eq!(look(&icon), Detected::Picture(Media::Icon, Some((300, 20))));
-        assert_eq!(look(&icon[..icon.len() - 1]), Detected::Nothing);
+        assert_eq!(detect(&icon), Detected::Picture(Media::Icon, Some((300, 20))));
+        assert_eq!(detect(&icon[..icon.len() - 1]), Detected::Nothing);
         let lossy = [b"RIFF\0\0\0\0WEBPVP8 \0\0\0\0".as_slice(), &[0, 0, 0, 0x9d, 1, 0x2a, 0x10, 0x20, 5, 0]]
             .concat();
-        assert_eq!(look(&lossy), Detected::Picture(Media::Webp, Some((0x2010, 5))));
+        assert_eq!(detect(&lossy), Detected::Picture(Media::Webp, Some((0x2010, 5))));
         let canvas =
             [b"RIFF\0\0\0\0WEBPVP8X\0\0\0\0".as_slice(), &[0, 0, 0, 0, 9, 0, 0, 0xff, 0xff, 0]].concat();
-        assert_eq!(look(&canvas), Detected::Picture(Media::Webp, Some((10, 0x1_0000))));
+        assert_eq!(detect(&canvas), Detected::Picture(Media::Webp, Some((10, 0x1_0000))));
     }
 
     #[test]
-    fn what_is_nothing_known() {
+    fn unknown_formats_are_not_detected() {
         for bytes in [
             &b""[..],
             b"GIF89a\x01\0\x01\0",
@@ -242,7 +243,7 @@ mod tests {
             b"\0\0\x01\0\0\0",
             b"<html/>",
         ] {
-            assert_eq!(look(bytes), Detected::Nothing, "{bytes:?}");
+            assert_eq!(detect(bytes), Detected::Nothing, "{bytes:?}");
         }
     }
 }

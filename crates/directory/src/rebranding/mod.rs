@@ -34,13 +34,13 @@ const UPLOADS: usize = 6;
 #[derive(Debug)]
 pub struct Rebranding {
     /// Since when each configured product has been known.
-    known: OnceCell<HashMap<String, Ts>>,
+    known_since: OnceCell<HashMap<String, Ts>>,
     places: Arc<Semaphore>,
 }
 
 impl Default for Rebranding {
     fn default() -> Rebranding {
-        Rebranding { known: OnceCell::new(), places: Arc::new(Semaphore::new(UPLOADS)) }
+        Rebranding { known_since: OnceCell::new(), places: Arc::new(Semaphore::new(UPLOADS)) }
     }
 }
 
@@ -62,8 +62,9 @@ pub struct RegisteredProduct {
 
 /// The products that can be rebranded, by type and display name.
 pub async fn products(service: &Directory) -> Result<Vec<RegisteredProduct>> {
-    let known = known(service).await?;
-    let since = |product: &Product| known.get(&product.id).copied().unwrap_or(service.platform.started_at);
+    let known_since = known_since(service).await?;
+    let started_at = service.platform.started_at;
+    let since = |product: &Product| known_since.get(&product.id).copied().unwrap_or(started_at);
     let products = service.settings.rebranding.products.iter();
     Ok(products
         .map(|product| RegisteredProduct { created_at: since(product), product: product.clone() })
@@ -71,15 +72,15 @@ pub async fn products(service: &Directory) -> Result<Vec<RegisteredProduct>> {
 }
 
 /// Stores the configured products once for each process, so that files can refer to them.
-async fn known(service: &Directory) -> Result<&HashMap<String, Ts>> {
+async fn known_since(service: &Directory) -> Result<&HashMap<String, Ts>> {
     let register = async || {
         let mut tx = service.platform.db.begin().await?;
         stored::register(&mut tx, &service.settings.rebranding.products, service.platform.now()).await?;
-        let known = stored::known(&mut tx).await?;
+        let known_since = stored::known_since(&mut tx).await?;
         tx.commit().await?;
-        Ok(known.into_iter().collect())
+        Ok(known_since.into_iter().collect())
     };
-    service.rebranding.known.get_or_try_init(register).await
+    service.rebranding.known_since.get_or_try_init(register).await
 }
 
 /// The stored values of the organization itself; nothing is inherited here.

@@ -1,7 +1,7 @@
 //! Serves rebranding: files to management and to systems, and the document of a system (spec:
 //! rebranding#system-document, rebranding#serving).
 
-use super::{ProductStatus, change::named};
+use super::{ProductStatus, change::parse_asset};
 use crate::{Directory, avatars::is_named, images, organizations::in_reach};
 use bailiwick_domain::{
     Error, ObjectKind, OrgId, OrgType, Result,
@@ -37,7 +37,7 @@ pub enum ServedFile {
     Unchanged(File),
 }
 
-/// A file of an organization within the caller's reach, whether rebranding is on or off. `known`: `If-None-Match`.
+/// A file of an organization within the caller's reach, whether rebranding is on or off.
 ///
 /// # Errors
 /// `organization not found`; 400 `invalid asset name`; `asset not found`.
@@ -46,10 +46,10 @@ pub async fn asset(
     caller: &Caller,
     id: Option<OrgId>,
     (product, asset): (&str, &str),
-    known: Option<&str>,
+    if_none_match: Option<&str>,
 ) -> Result<ServedFile> {
     let organization = in_reach(&service.platform.db, caller, Action::Read, id).await?.id();
-    shown(service, AssetRef { organization, product, asset: named(asset)? }, known).await
+    shown(service, AssetRef { organization, product, asset: parse_asset(asset)? }, if_none_match).await
 }
 
 /// The file that a system shows.
@@ -60,38 +60,42 @@ pub async fn asset_for_system(
     service: &Directory,
     system: &SystemIdentity,
     (product, asset): (&str, &str),
-    known: Option<&str>,
+    if_none_match: Option<&str>,
 ) -> Result<ServedFile> {
-    let asset = named(asset)?;
+    let asset = parse_asset(asset)?;
     let nearest = stored::nearest_to(&service.platform.db, system.organization.id).await?;
     let (organization, _) = nearest.ok_or(Error::NotFound(ObjectKind::Rebranding))?;
-    shown(service, AssetRef { organization, product, asset }, known).await
+    shown(service, AssetRef { organization, product, asset }, if_none_match).await
 }
 
-async fn shown(service: &Directory, place: AssetRef<'_>, known: Option<&str>) -> Result<ServedFile> {
+async fn shown(
+    service: &Directory,
+    asset_ref: AssetRef<'_>,
+    if_none_match: Option<&str>,
+) -> Result<ServedFile> {
     let missing = || Error::NotFound(ObjectKind::Asset);
     // A product that is no longer configured is not found.
-    super::product(service, place.product).ok_or_else(missing)?;
+    super::product(service, asset_ref.product).ok_or_else(missing)?;
     for _ in 0..TRIES {
         let stored::File { content_type, sha256, object } =
-            stored::file(&service.platform.db, place).await?.ok_or_else(missing)?;
+            stored::file(&service.platform.db, asset_ref).await?.ok_or_else(missing)?;
         let media = Media::parse(&content_type)
             .ok_or_else(|| Error::internal(format_args!("a file of type \"{content_type}\"")))?;
         let tag = sha256.get(..TAG_DIGITS).unwrap_or(&sha256);
-        let file = File { asset: place.asset, media, etag: format!("\"{tag}\"") };
-        if known.is_some_and(|known| is_named(known, &file.etag)) {
+        let file = File { asset: asset_ref.asset, media, etag: format!("\"{tag}\"") };
+        if if_none_match.is_some_and(|if_none_match| is_named(if_none_match, &file.etag)) {
             return Ok(ServedFile::Unchanged(file));
         }
         let read = match &object {
             Some(object) => {
                 let again = async {
-                    Ok(stored::file(&service.platform.db, place).await?.and_then(|file| file.object))
+                    Ok(stored::file(&service.platform.db, asset_ref).await?.and_then(|file| file.object))
                 };
                 images::of_object(service, object, &sha256, missing(), again).await
             }
             None => {
                 let read = async {
-                    let bytes = stored::bytes(&service.platform.db, place, &sha256).await?;
+                    let bytes = stored::bytes(&service.platform.db, asset_ref, &sha256).await?;
                     bytes.map(Bytes::from).ok_or_else(missing)
                 };
                 service.images.get(&sha256, read).await

@@ -52,10 +52,10 @@ pub(super) fn judge(file: &[u8]) -> Verdict {
     if !text.starts_with('<') || !text.chars().all(is_character) {
         return Verdict::Unreadable;
     }
-    let mut look = Look::default();
-    match look.read(text) {
+    let mut reader = Look::default();
+    match reader.read(text) {
         Err(Unreadable) => Verdict::Unreadable,
-        Ok(()) if look.is_active => Verdict::Active,
+        Ok(()) if reader.is_active => Verdict::Active,
         Ok(()) => Verdict::Picture,
     }
 }
@@ -123,7 +123,7 @@ impl Look {
         self.has_begun = true;
         let name = tag.name();
         let (prefix, local) = qualified(name.as_ref())?;
-        let known = self.prefixes.len();
+        let outer_prefixes = self.prefixes.len();
         let attributes = attributes(tag, self.has_entities)?;
         let mut namespace = None;
         for (name, value) in &attributes {
@@ -151,7 +151,7 @@ impl Look {
         // Elements inside a style element have no use in a picture.
         self.is_active |= self.style.is_some() || is_active_element(local, &attributes);
         self.copies.start(local, &attributes);
-        self.open.push(known);
+        self.open.push(outer_prefixes);
         if local.eq_ignore_ascii_case("style") && self.style.is_none() {
             self.style = Some((self.open.len(), String::new()));
         }
@@ -160,7 +160,7 @@ impl Look {
 
     fn check_prefix(&self, prefix: &str) -> Step {
         let is_known =
-            matches!(prefix, "" | "xml" | "xmlns") || self.prefixes.iter().any(|known| known == prefix);
+            matches!(prefix, "" | "xml" | "xmlns") || self.prefixes.iter().any(|declared| declared == prefix);
         if is_known { Ok(()) } else { Err(Unreadable) }
     }
 
@@ -169,8 +169,8 @@ impl Look {
         if let Some((_, text)) = self.style.take_if(|(depth, _)| *depth == self.open.len()) {
             self.is_active |= is_active(&text);
         }
-        if let Some(known) = self.open.pop() {
-            self.prefixes.truncate(known);
+        if let Some(outer_prefixes) = self.open.pop() {
+            self.prefixes.truncate(outer_prefixes);
         }
     }
 
@@ -242,11 +242,11 @@ fn qualified(name: &[u8]) -> Step<(&str, &str)> {
 
 /// Names and values as a browser sees them.
 fn attributes(tag: &BytesStart<'_>, has_entities: bool) -> Step<Vec<(String, String)>> {
-    let mut found: Vec<(String, String)> = Vec::new();
+    let mut attributes: Vec<(String, String)> = Vec::new();
     // Repeated names are refused here; the bound on attributes bounds the time this takes.
     for attribute in tag.attributes().with_checks(true) {
         let attribute = attribute.map_err(|_| Unreadable)?;
-        if found.len() == ATTRIBUTES || attribute.value.contains(&b'<') {
+        if attributes.len() == ATTRIBUTES || attribute.value.contains(&b'<') {
             return Err(Unreadable);
         }
         let name = from_utf8(attribute.key.as_ref()).map_err(|_| Unreadable)?;
@@ -258,9 +258,9 @@ fn attributes(tag: &BytesStart<'_>, has_entities: bool) -> Step<Vec<(String, Str
         if !value.chars().all(is_character) {
             return Err(Unreadable);
         }
-        found.push((name.to_owned(), value));
+        attributes.push((name.to_owned(), value));
     }
-    Ok(found)
+    Ok(attributes)
 }
 
 fn is_active_element(local: &str, attributes: &[(String, String)]) -> bool {

@@ -54,14 +54,14 @@ impl Copies {
     pub fn drawn(&self) -> u64 {
         let mut sums: Vec<Option<u64>> = vec![None; self.parts.len()];
         let mut has_begun = vec![false; self.parts.len()];
-        let mut waiting = Vec::from_iter((!self.parts.is_empty()).then_some(0));
-        while let Some(part) = waiting.last().copied() {
+        let mut stack = Vec::from_iter((!self.parts.is_empty()).then_some(0));
+        while let Some(part) = stack.last().copied() {
             if !has_begun[part] {
                 has_begun[part] = true;
-                waiting.extend(self.below(part).filter(|part| !has_begun[*part]));
+                stack.extend(self.below(part).filter(|part| !has_begun[*part]));
                 continue;
             }
-            waiting.pop();
+            stack.pop();
             if sums[part].is_none() {
                 // A part that was visited and has no sum yet encloses this one.
                 let below = self.below(part).map(|below| sums[below].unwrap_or(u64::MAX));

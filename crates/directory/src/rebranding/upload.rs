@@ -1,6 +1,6 @@
 //! `PUT /rebranding/{org_id}/products/{product_id}` (spec: rebranding#operations): stores all of a form or nothing.
 
-use super::{change, file_check, known, product};
+use super::{change, file_check, known_since, product};
 use crate::{Directory, images, organizations::in_reach};
 use bailiwick_domain::{AuditAction, Error, ObjectKind, OrgId, Result, rebranding::Asset};
 use bailiwick_platform::{RequestContext, limits::acquire_within};
@@ -60,10 +60,10 @@ pub async fn upload(
         return Err(not_enabled());
     }
     let permit = service.rebranding.places.clone().acquire_owned();
-    let place = acquire_within(permit, LONGEST_WAIT, "too many rebranding uploads").await?;
+    let upload_permit = acquire_within(permit, LONGEST_WAIT, "too many rebranding uploads").await?;
     let parts = form.await?;
     let form = tokio::task::spawn_blocking(move || judged(parts)).await.map_err(Error::internal)??;
-    known(service).await?;
+    known_since(service).await?;
 
     let mut form = form;
     let written = form.files.iter_mut().map(|file| (file.sha256.as_str(), &mut file.content)).collect();
@@ -76,7 +76,7 @@ pub async fn upload(
         }
     }
     service.objects.wake();
-    drop(place);
+    drop(upload_permit);
     Ok(())
 }
 
@@ -91,14 +91,14 @@ async fn written_down(
 ) -> Result<Tx> {
     let mut tx = service.platform.db.begin().await?;
     // The first decision may be outdated after the upload, so it is repeated.
-    let target = change::held(service, &mut tx, caller, id, RebrandingChange::Update).await?;
+    let target = change::lock_organization(service, &mut tx, caller, id, RebrandingChange::Update).await?;
     if !stored::hold_enabled(&mut tx, target.id()).await? {
         return Err(not_enabled());
     }
     let now = service.platform.now();
     let files: Vec<_> = form.files.iter().map(|file| (file.asset, file.sha256.clone())).collect();
-    let held = stored::inventory(&mut tx, target.id()).await?.take(product_id);
-    let before = change::audited(product_id, &held.assets, held.name.as_deref());
+    let stored = stored::inventory(&mut tx, target.id()).await?.take(product_id);
+    let before = change::audited(product_id, &stored.assets, stored.name.as_deref());
     let replaced = stored::objects(&mut tx, &target, product_id).await?;
     let replaced = replaced.into_iter().filter(|(asset, _)| files.iter().any(|(sent, _)| sent == asset));
     let replaced: Vec<String> = replaced.map(|(_, key)| key).collect();
@@ -126,9 +126,9 @@ fn malformed() -> Error {
 
 /// Checks the whole form for one kind of mistake before the next.
 fn judged(parts: Vec<Part>) -> Result<Form> {
-    let mut seen = HashSet::new();
+    let mut names = HashSet::new();
     let is_known = |part: &Part| part.name == NAME || Asset::parse(&part.name).is_some();
-    if !parts.iter().all(|part| is_known(part) && seen.insert(part.name.clone())) {
+    if !parts.iter().all(|part| is_known(part) && names.insert(part.name.clone())) {
         return Err(malformed());
     }
     let (names, files): (Vec<Part>, Vec<Part>) =

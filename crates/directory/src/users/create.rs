@@ -4,7 +4,7 @@
 use super::{
     UserBody, UserView, audited, distinct,
     fields::{Accepted, Sent, accept, sent_values},
-    home, shown,
+    grant_organization, shown,
 };
 use crate::Directory;
 use bailiwick_domain::{
@@ -38,13 +38,13 @@ pub async fn create(
     gate(caller, Action::Create, Resource::Users)?;
     let body = body()?;
     let role_ids = distinct(body.user_role_ids.unwrap_or_default());
-    let given = body.organization_id.unwrap_or_default();
-    present(&role_ids, &given, body.name.as_deref(), body.email.as_deref())?;
-    let (home, place) = home(service, caller, Action::Create, &given).await?;
+    let organization_id = body.organization_id.unwrap_or_default();
+    present(&role_ids, &organization_id, body.name.as_deref(), body.email.as_deref())?;
+    let (granted, node) = grant_organization(service, caller, Action::Create, &organization_id).await?;
     known_roles(&service.platform.catalogue, &role_ids)?;
-    may_grant(caller, &service.platform.catalogue, &role_ids, place.org_type)?;
-    outside_owner_organization(Action::Create, place.org_type)
-        .map_err(|e| e.with_values(&[("organization_id", &given)]))?;
+    may_grant(caller, &service.platform.catalogue, &role_ids, node.org_type)?;
+    outside_owner_organization(Action::Create, node.org_type)
+        .map_err(|e| e.with_values(&[("organization_id", &organization_id)]))?;
     let id: UserId = service.platform.fresh();
     let sent = Sent {
         name: body.name.as_deref().unwrap_or_default(),
@@ -53,15 +53,15 @@ pub async fn create(
         phone: body.phone.as_deref(),
         custom_data: body.custom_data,
         present: None,
-        is_home_active: !place.standing.suspended,
-        home: &given,
+        is_organization_active: !node.standing.suspended,
+        organization_id: &organization_id,
     };
     let accepted = accept(service, id, sent).await?;
-    let sender = caller.org().map_or(home.id(), |own| own.id);
+    let sender = caller.org().map_or(granted.id(), |own| own.id);
     let mails = mail::allow(&service.events, sender, &[accepted.email.as_str()]).await?;
     let made = async {
         let (new, password) = prepare(service, caller, id, role_ids, accepted).await?;
-        write(service, caller, ctx, &home, new, password.as_deref()).await
+        write(service, caller, ctx, &granted, new, password.as_deref()).await
     };
     let written = mails.unless_failed(&service.events, made.await);
     // Another request may have taken a value since the fields were checked.
@@ -128,18 +128,19 @@ async fn write(
     service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
-    home: &Granted<OrgId>,
+    granted: &Granted<OrgId>,
     mut new: NewUser,
     password: Option<&str>,
 ) -> Result<Placed> {
     let mut tx = service.platform.db.begin().await?;
     // Checks the reach again: computing the hash has taken long.
-    let place = organizations::node(&mut tx, home.id()).await?;
-    let home = decide(caller, Action::Create, &UserHome { given: home.id().to_string(), place }).granted()?;
+    let node = organizations::node(&mut tx, granted.id()).await?;
+    let home = UserHome { requested_id: granted.id().to_string(), node };
+    let granted = decide(caller, Action::Create, &home).granted()?;
     if new.username.is_empty() {
-        insert_with_derived_name(&mut tx, &home, &mut new).await?;
+        insert_with_derived_name(&mut tx, &granted, &mut new).await?;
     } else {
-        inserted(users::insert(&mut tx, &home, &new).await?, &new)?;
+        inserted(users::insert(&mut tx, &granted, &new).await?, &new)?;
     }
     let placed = users::get(&mut tx, new.id).await?;
     let placed = placed.ok_or_else(|| Error::internal("a new user cannot be read back"))?;
@@ -174,7 +175,7 @@ fn inserted(outcome: Inserted, new: &NewUser) -> Result<()> {
 }
 
 /// Takes the first free name derived from the address (spec: users#username).
-async fn insert_with_derived_name(tx: &mut Tx, home: &Granted<OrgId>, new: &mut NewUser) -> Result<()> {
+async fn insert_with_derived_name(tx: &mut Tx, granted: &Granted<OrgId>, new: &mut NewUser) -> Result<()> {
     let email = new.email.clone();
     let mut candidates = username_candidates(&email, new.at).peekable();
     while candidates.peek().is_some() {
@@ -182,7 +183,7 @@ async fn insert_with_derived_name(tx: &mut Tx, home: &Granted<OrgId>, new: &mut 
         let taken = users::taken_usernames(&mut *tx, &batch).await?;
         for name in batch.into_iter().filter(|name| !taken.contains(&fold(name))) {
             new.username = name;
-            match users::insert(tx, home, new).await? {
+            match users::insert(tx, granted, new).await? {
                 // Another request has taken this name; try the next one.
                 Inserted::UsernameTaken => {}
                 outcome => return inserted(outcome, new),

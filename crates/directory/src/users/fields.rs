@@ -19,9 +19,9 @@ pub(super) struct Sent<'a> {
     /// The present user; none at a creation.
     pub present: Option<&'a User>,
     /// Whether the user's organization accepts new users.
-    pub is_home_active: bool,
+    pub is_organization_active: bool,
     /// For the error about it.
-    pub home: &'a str,
+    pub organization_id: &'a str,
 }
 
 /// The accepted fields.
@@ -88,8 +88,8 @@ pub(super) async fn accept(service: &Directory, id: UserId, sent: Sent<'_>) -> R
     if let Some(data) = &custom_data {
         text_values(&mut fields, data);
     }
-    if !sent.is_home_active {
-        fields.push("organization_id", "organization is not active", sent.home);
+    if !sent.is_organization_active {
+        fields.push("organization_id", "organization is not active", sent.organization_id);
     }
     fields.finish()?;
     Ok(Accepted {

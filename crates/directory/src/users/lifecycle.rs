@@ -28,13 +28,13 @@ pub async fn suspend(
     ctx: &RequestContext,
     id: Option<UserId>,
 ) -> Result<()> {
-    let mut step = AllowedChange::begin(service, caller, ctx, Action::Suspend, id).await?;
-    if step.own().suspended.is_some() {
+    let mut allowed = AllowedChange::begin(service, caller, ctx, Action::Suspend, id).await?;
+    if allowed.own().suspended.is_some() {
         return Err(Error::bad_request("user not found or already suspended"));
     }
-    lifecycle::set_suspended(&mut step.tx, &step.target, Some(step.now), step.now).await?;
-    revoke_user(&mut step.tx, step.now, step.target.id(), None, Reason::Suspended).await?;
-    step.finish(service, caller, ctx, AuditAction::UserSuspend, Happening::Suspended).await
+    lifecycle::set_suspended(&mut allowed.tx, &allowed.target, Some(allowed.now), allowed.now).await?;
+    revoke_user(&mut allowed.tx, allowed.now, allowed.target.id(), None, Reason::Suspended).await?;
+    allowed.finish(service, caller, ctx, AuditAction::UserSuspend, Happening::Suspended).await
 }
 
 /// PATCH `/users/{id}/reactivate`: clears the own mark; earlier sessions stay invalid.
@@ -44,12 +44,12 @@ pub async fn reactivate(
     ctx: &RequestContext,
     id: Option<UserId>,
 ) -> Result<()> {
-    let mut step = AllowedChange::begin(service, caller, ctx, Action::Reactivate, id).await?;
-    if step.own().suspended.is_none() {
+    let mut allowed = AllowedChange::begin(service, caller, ctx, Action::Reactivate, id).await?;
+    if allowed.own().suspended.is_none() {
         return Err(Error::bad_request("user not found or not suspended"));
     }
-    lifecycle::set_suspended(&mut step.tx, &step.target, None, step.now).await?;
-    step.finish(service, caller, ctx, AuditAction::UserReactivate, Happening::Reactivated).await
+    lifecycle::set_suspended(&mut allowed.tx, &allowed.target, None, allowed.now).await?;
+    allowed.finish(service, caller, ctx, AuditAction::UserReactivate, Happening::Reactivated).await
 }
 
 /// DELETE `/users/{id}`: soft.
@@ -59,11 +59,12 @@ pub async fn delete(
     ctx: &RequestContext,
     id: Option<UserId>,
 ) -> Result<()> {
-    let mut step = AllowedChange::begin(service, caller, ctx, Action::Delete, id).await?;
-    let home = step.before.organization.id;
-    lifecycle::set_deleted(&mut step.tx, &step.target, home, Some(step.now), step.now).await?;
-    revoke_user(&mut step.tx, step.now, step.target.id(), None, Reason::Deleted).await?;
-    step.finish(service, caller, ctx, AuditAction::UserDelete, Happening::Deleted).await
+    let mut allowed = AllowedChange::begin(service, caller, ctx, Action::Delete, id).await?;
+    let organization = allowed.before.organization.id;
+    let deleted_at = Some(allowed.now);
+    lifecycle::set_deleted(&mut allowed.tx, &allowed.target, organization, deleted_at, allowed.now).await?;
+    revoke_user(&mut allowed.tx, allowed.now, allowed.target.id(), None, Reason::Deleted).await?;
+    allowed.finish(service, caller, ctx, AuditAction::UserDelete, Happening::Deleted).await
 }
 
 /// PATCH `/users/{id}/restore`: clears the user's own deletion, if no other user has the address or phone meanwhile.
@@ -74,18 +75,19 @@ pub async fn restore(
     ctx: &RequestContext,
     id: Option<UserId>,
 ) -> Result<()> {
-    let mut step = AllowedChange::begin(service, caller, ctx, Action::Restore, id).await?;
-    if step.own().deleted.is_none() {
+    let mut allowed = AllowedChange::begin(service, caller, ctx, Action::Restore, id).await?;
+    if allowed.own().deleted.is_none() {
         return Err(Error::bad_request("user is not deleted"));
     }
-    still_free(&mut step.tx, &step.before, service.identity.logto.is_some()).await?;
-    let home = step.before.organization.id;
-    let written = lifecycle::set_deleted(&mut step.tx, &step.target, home, None, step.now).await;
+    still_free(&mut allowed.tx, &allowed.before, service.identity.logto.is_some()).await?;
+    let organization = allowed.before.organization.id;
+    let written =
+        lifecycle::set_deleted(&mut allowed.tx, &allowed.target, organization, None, allowed.now).await;
     // Another request may have taken it since the check above.
-    let phone = step.before.phone.as_deref().unwrap_or_default();
-    let values = [("email", step.before.email.as_str()), ("phone", phone)];
+    let phone = allowed.before.phone.as_deref().unwrap_or_default();
+    let values = [("email", allowed.before.email.as_str()), ("phone", phone)];
     written.map_err(|e| Error::from(e).with_values(&values))?;
-    step.finish(service, caller, ctx, AuditAction::UserRestore, Happening::Restored).await
+    allowed.finish(service, caller, ctx, AuditAction::UserRestore, Happening::Restored).await
 }
 
 /// DELETE `/users/{id}/destroy`: permanent, for live and deleted users.
@@ -95,14 +97,15 @@ pub async fn destroy(
     ctx: &RequestContext,
     id: Option<UserId>,
 ) -> Result<()> {
-    let mut step = AllowedChange::begin(service, caller, ctx, Action::Destroy, id).await?;
-    let (home, is_counted) = (step.before.organization.id, step.own().deleted.is_none());
-    end_impersonations_of_destroyed(&mut step.tx, step.now, Destroyed::User(step.target.id())).await?;
-    logto_sync::user_destroyed(&service.identity, &mut step.tx, step.target.id()).await?;
-    let picture = stored::take_of_user(&mut step.tx, step.target.id()).await?;
-    images::bury(service, &mut step.tx, picture.as_slice()).await?;
-    lifecycle::destroy(&mut step.tx, &step.target, home, is_counted).await?;
-    step.finish(service, caller, ctx, AuditAction::UserDestroy, Happening::Destroyed).await?;
+    let mut allowed = AllowedChange::begin(service, caller, ctx, Action::Destroy, id).await?;
+    let (organization, is_counted) = (allowed.before.organization.id, allowed.own().deleted.is_none());
+    let destroyed = Destroyed::User(allowed.target.id());
+    end_impersonations_of_destroyed(&mut allowed.tx, allowed.now, destroyed).await?;
+    logto_sync::user_destroyed(&service.identity, &mut allowed.tx, allowed.target.id()).await?;
+    let picture = stored::take_of_user(&mut allowed.tx, allowed.target.id()).await?;
+    images::bury(service, &mut allowed.tx, picture.as_slice()).await?;
+    lifecycle::destroy(&mut allowed.tx, &allowed.target, organization, is_counted).await?;
+    allowed.finish(service, caller, ctx, AuditAction::UserDestroy, Happening::Destroyed).await?;
     service.objects.wake();
     Ok(())
 }
@@ -132,8 +135,8 @@ impl AllowedChange {
         // A caller without permission neither waits for the row nor makes others wait.
         let (granted, _) = authorize_on_condition(service, caller, ctx, action, load(service, id).await?)?;
         let mut tx = service.platform.db.begin().await?;
-        let held = users::lock(&mut tx, granted.id()).await?;
-        let (target, Placed { user, .. }) = authorize_on_condition(service, caller, ctx, action, held)?;
+        let locked = users::lock(&mut tx, granted.id()).await?;
+        let (target, Placed { user, .. }) = authorize_on_condition(service, caller, ctx, action, locked)?;
         Ok(AllowedChange { tx, target, before: user, now: service.platform.now() })
     }
 

@@ -128,18 +128,18 @@ pub async fn search(
     let filter = Filter { search: text.to_owned(), ..Filter::default() };
     let order = Order { by: Sort::Name, direction: SortDirection::Asc };
     // Together, so that the rows are never those of an earlier number.
-    let found = async {
-        let found = users::list::list(&service.platform.db, &scope, &filter, order, page).await?;
-        Ok((found.total, found.rows.into_iter().map(|placed| placed.user.into()).collect()))
+    let read = async {
+        let page = users::list::list(&service.platform.db, &scope, &filter, order, page).await?;
+        Ok((page.total, page.rows.into_iter().map(|placed| placed.user.into()).collect()))
     };
     let other = answer_cache::key_text(&(&filter, page));
     let (total, rows) =
-        answer_cache::computed(&service.platform, DependsOn::People, "users/search", scope, other, found)
+        answer_cache::computed(&service.platform, DependsOn::People, "users/search", scope, other, read)
             .await?;
     Ok(Page { rows, total, request: page })
 }
 
-/// The same page as values.
+/// A page of the list as values.
 pub async fn page(service: &Directory, caller: &Caller, query: ListQuery) -> Result<Page<UserView>> {
     let page = query.page;
     let (scope, filter, order) = prepare(service, caller, query)?;
@@ -159,7 +159,7 @@ async fn views(
     Ok(Page { rows: shown(service, caller, rows).await?, total, request: page })
 }
 
-/// The same list by cursors; an empty one begins the walk (spec: conventions#cursors).
+/// The list of users by cursors; an empty one begins the walk (spec: conventions#cursors).
 ///
 /// # Errors
 /// 400 for a cursor that is not of this list.
@@ -177,10 +177,9 @@ pub async fn walk(
         Some(total) => total,
         None => total(service, scope, &filter).await?,
     };
-    let found =
-        users::list::walk(&service.platform.db, &scope, &filter, order, &walk.step(page_size)).await?;
-    let rows = shown(service, caller, found.rows).await?;
-    walk.page(Found { rows, next: found.next }, total, page_size)
+    let step = users::list::walk(&service.platform.db, &scope, &filter, order, &walk.step(page_size)).await?;
+    let rows = shown(service, caller, step.rows).await?;
+    walk.page(Found { rows, next: step.next }, total, page_size)
 }
 
 /// How many users match.

@@ -119,9 +119,9 @@ fn authorize(
     service: &Directory,
     caller: &Caller,
     action: Action,
-    found: Option<Placed>,
+    placed: Option<Placed>,
 ) -> Result<(Granted<UserId>, Placed)> {
-    let Some(placed) = found else {
+    let Some(placed) = placed else {
         gate(caller, action, Resource::Users)?;
         return Err(Error::NotFound(ObjectKind::User));
     };
@@ -135,9 +135,9 @@ fn authorize_on_condition(
     caller: &Caller,
     ctx: &RequestContext,
     action: Action,
-    found: Option<Placed>,
+    placed: Option<Placed>,
 ) -> Result<(Granted<UserId>, Placed)> {
-    let (granted, placed) = authorize(service, caller, action, found)?;
+    let (granted, placed) = authorize(service, caller, action, placed)?;
     ctx.check_conditions(&service.platform, &placed.user)?;
     Ok((granted, placed))
 }
@@ -146,9 +146,9 @@ fn authorize_on_condition(
 pub(crate) fn authorize_change(
     service: &Directory,
     caller: &Caller,
-    found: Option<Placed>,
+    placed: Option<Placed>,
 ) -> Result<UserId> {
-    authorize(service, caller, Action::Update, found).map(|(granted, _)| granted.id())
+    authorize(service, caller, Action::Update, placed).map(|(granted, _)| granted.id())
 }
 
 /// A user as this caller sees it.
@@ -185,8 +185,8 @@ fn view(service: &Directory, caller: &Caller, agreed: Option<&HashSet<UserId>>, 
         )
         .is_allowed()
     });
-    let known = placed.user.role_ids.iter().filter_map(|id| service.platform.catalogue.user_role(id));
-    let roles = known.map(|role| (role.key.clone(), role.name.clone())).collect();
+    let roles = placed.user.role_ids.iter().filter_map(|id| service.platform.catalogue.user_role(id));
+    let roles = roles.map(|role| (role.key.clone(), role.name.clone())).collect();
     let sync_error = service.identity.logto.as_ref().map(|_| placed.user.mirrored.error.clone());
     let mut user = placed.user;
     user.created_by = user.created_by.filter(|creator| hierarchy(caller).shows(creator));
@@ -194,20 +194,21 @@ fn view(service: &Directory, caller: &Caller, agreed: Option<&HashSet<UserId>>, 
 }
 
 /// The organization that a body names, if the caller may put users there (spec: users#scope).
-async fn home(
+async fn grant_organization(
     service: &Directory,
     caller: &Caller,
     action: Action,
-    given: &str,
+    requested_id: &str,
 ) -> Result<(Granted<OrgId>, OrgNode)> {
-    let place = match given.parse::<OrgId>() {
+    let node = match requested_id.parse::<OrgId>() {
         Ok(id) => organizations::node(&service.platform.db, id).await?,
         Err(_) => None,
     };
-    let granted = decide(caller, action, &UserHome { given: given.to_owned(), place }).granted()?;
-    // A missing place is never granted; this only converts the type.
-    let place = place.ok_or_else(|| Error::internal("an unknown organization was granted"))?;
-    Ok((granted, place))
+    let home = UserHome { requested_id: requested_id.to_owned(), node };
+    let granted = decide(caller, action, &home).granted()?;
+    // A missing organization is never granted; this only converts the type.
+    let node = node.ok_or_else(|| Error::internal("an unknown organization was granted"))?;
+    Ok((granted, node))
 }
 
 /// Each key once, in order of first occurrence. A body can hold a hundred thousand of them, hence the set.

@@ -32,8 +32,8 @@ pub struct OwnInfo {
     pub phone: Option<String>,
 }
 
-/// Changes the caller's own name, address or phone; returns the names of the sent fields, as the answer lists them. Another
-/// address wants a fresh sign-in.
+/// Changes the caller's own name, address or phone; returns the names of the sent fields, as the answer lists them.
+/// Another address wants a fresh sign-in.
 pub async fn change_own_info(
     service: &Directory,
     caller: &Caller,
@@ -66,17 +66,17 @@ async fn write(
 ) -> Result<()> {
     let gone = || Error::unauthenticated("invalid token");
     let mut tx = service.platform.db.begin().await?;
-    let held = users::lock(&mut tx, id).await?.ok_or_else(gone)?;
+    let locked = users::lock(&mut tx, id).await?.ok_or_else(gone)?;
     // The user's rights have ended since the request was let in.
-    if held.standing.suspended || held.standing.deleted {
+    if locked.standing.suspended || locked.standing.deleted {
         return Err(gone());
     }
-    let before = held.user;
-    let named = (body.email.clone(), None, body.phone.clone());
+    let before = locked.user;
+    let sent = (body.email.clone(), None, body.phone.clone());
     let change = change(service, body, accepted, &before);
     let written = lifecycle::update_own(&mut tx, id, &change).await;
     // Another request may have taken a value since the fields were checked.
-    written.map_err(|e| Error::from(e).with_values(&sent_values(&named.0, &named.1, &named.2)))?;
+    written.map_err(|e| Error::from(e).with_values(&sent_values(&sent.0, &sent.1, &sent.2)))?;
     let after = users::get(&mut tx, id).await?.ok_or_else(gone)?.user;
     let event = audit::Event {
         action: AuditAction::UserChangeInfo,
@@ -101,9 +101,9 @@ async fn write(
 /// Until the new address is confirmed, a link for a forgotten password goes to the last address that was not the user's
 /// own unconfirmed choice (spec: openid-provider#endpoints, guarantees#identity rule 41).
 async fn keep_previous(tx: &mut Tx, before: &User, email: &str) -> Result<()> {
-    let known =
+    let previous =
         mail_links::addresses(&mut *tx, before.id).await?.and_then(|addresses| addresses.previous_email);
-    let trusted = known.filter(|_| !before.email_verified).unwrap_or_else(|| before.email.clone());
+    let trusted = previous.filter(|_| !before.email_verified).unwrap_or_else(|| before.email.clone());
     let is_back = Email::key_of(&trusted) == Email::key_of(email);
     Ok(mail_links::set_previous(tx, before.id, Some(trusted.as_str()).filter(|_| !is_back)).await?)
 }
@@ -143,8 +143,8 @@ fn sent<'a>(body: &'a OwnInfo, user: &'a User) -> Sent<'a> {
         phone: body.phone.as_deref().or(user.phone.as_deref()),
         custom_data: None,
         present: Some(user),
-        is_home_active: true,
-        home: "",
+        is_organization_active: true,
+        organization_id: "",
     }
 }
 

@@ -22,15 +22,15 @@ pub async fn set_password(
     id: Option<UserId>,
     body: impl FnOnce() -> Result<Option<String>>,
 ) -> Result<()> {
-    let found = load(service, id).await?;
-    let (granted, _) = authorize_on_condition(service, caller, ctx, Action::SetPassword, found)?;
+    let placed = load(service, id).await?;
+    let (granted, _) = authorize_on_condition(service, caller, ctx, Action::SetPassword, placed)?;
     passwords::check_mode(&service.identity)?;
     let password = body()?.unwrap_or_default();
     let mut fields = Fields::new();
     fields.check_secret("password", validate::password(&password));
     fields.finish()?;
     // The tenant's password is set now, outside any transaction.
-    let place = match &service.identity.logto {
+    let location = match &service.identity.logto {
         Some(logto) => {
             PasswordLocation::AtTenant(there::account(&service.identity, logto, granted.id()).await?)
         }
@@ -40,14 +40,14 @@ pub async fn set_password(
     let (whole, caller, ctx) = (service.clone(), caller.clone(), ctx.clone());
     let setting = async move {
         let service = &whole;
-        let prepared = passwords::prepare(&service.identity, &password, &place).await?;
+        let prepared = passwords::prepare(&service.identity, &password, &location).await?;
         let mut tx = service.platform.db.begin().await?;
-        let held = users::lock(&mut tx, id).await?;
+        let locked = users::lock(&mut tx, id).await?;
         // The tenant has already set the password, so permissions are not checked again.
-        match place {
-            PasswordLocation::AtTenant(_) => drop(held.ok_or(Error::NotFound(ObjectKind::User))?),
+        match location {
+            PasswordLocation::AtTenant(_) => drop(locked.ok_or(Error::NotFound(ObjectKind::User))?),
             PasswordLocation::Local(_) => {
-                drop(authorize_on_condition(service, &caller, &ctx, Action::SetPassword, held)?);
+                drop(authorize_on_condition(service, &caller, &ctx, Action::SetPassword, locked)?);
             }
         }
         let (now, hash) = (service.platform.now(), prepared.hash.as_deref());

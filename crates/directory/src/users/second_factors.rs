@@ -9,8 +9,8 @@ use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::users;
 
-/// Removes everything that a user has beside their password, ends their sessions and notifies them: for someone who has lost it.
-/// The rules are those of setting their password. `id`: none = malformed.
+/// Removes everything that a user has beside their password, ends their sessions and notifies them: for someone who has
+/// lost it. The rules are those of setting their password. `id`: none = malformed.
 ///
 /// # Errors
 /// `user not found` and the refusals of the action; 403 where there are no second factors.
@@ -20,11 +20,11 @@ pub async fn reset_second_factors(
     ctx: &RequestContext,
     id: Option<UserId>,
 ) -> Result<()> {
-    let found = load(service, id).await?;
-    let (granted, _) = authorize_on_condition(service, caller, ctx, Action::SetPassword, found)?;
+    let placed = load(service, id).await?;
+    let (granted, _) = authorize_on_condition(service, caller, ctx, Action::SetPassword, placed)?;
     let mut tx = service.platform.db.begin().await?;
-    let held = users::lock(&mut tx, granted.id()).await?;
-    drop(authorize_on_condition(service, caller, ctx, Action::SetPassword, held)?);
+    let locked = users::lock(&mut tx, granted.id()).await?;
+    drop(authorize_on_condition(service, caller, ctx, Action::SetPassword, locked)?);
     let now = service.platform.now();
     factors::reset::reset(&service.identity, &mut tx, granted.id(), now).await?;
     let event = audit::Event {

@@ -44,7 +44,7 @@ pub async fn trend(
     answer_cache::answer(&service.platform, DependsOn::People, "trend of users", scope, dates, make).await
 }
 
-/// The same as numbers.
+/// The trend of users as numbers.
 pub async fn growth(service: &Directory, caller: &Caller, period: Option<&str>) -> Result<Trend> {
     let scope = list_scope(caller, Resource::Users)?;
     let window = Window::parse(service.platform.now(), period)?;

@@ -3,7 +3,7 @@
 use super::{
     UserBody, UserView, audited, authorize_on_condition, distinct,
     fields::{Accepted, Sent, accept, sent_values},
-    home, load, shown,
+    grant_organization, load, shown,
 };
 use crate::Directory;
 use bailiwick_domain::{
@@ -32,8 +32,8 @@ pub async fn update(
     id: Option<UserId>,
     body: impl FnOnce() -> Result<UserBody>,
 ) -> Result<UserView> {
-    let found = load(service, id).await?;
-    let (_, placed) = authorize_on_condition(service, caller, ctx, Action::Update, found)?;
+    let loaded = load(service, id).await?;
+    let (_, placed) = authorize_on_condition(service, caller, ctx, Action::Update, loaded)?;
     let body = body()?;
     let role_ids = body.user_role_ids.clone().map(distinct);
     if role_ids.as_ref().is_some_and(Vec::is_empty) {
@@ -43,7 +43,7 @@ pub async fn update(
     if let Some(role_ids) = &role_ids {
         known_roles(&service.platform.catalogue, role_ids)?;
     }
-    let to = moving.as_ref().map(|(_, place)| place.org_type);
+    let to = moving.as_ref().map(|(_, node)| node.org_type);
     let allowed = allow_result(service, caller, &placed.user, role_ids.as_deref(), to);
     allowed.map_err(|e| {
         e.with_values(&[("organization_id", body.organization_id.as_deref().unwrap_or_default())])
@@ -51,7 +51,7 @@ pub async fn update(
     let accepted = accept(service, placed.user.id, sent(&body, &placed.user, moving.as_ref())).await?;
     let sent = (body.email.clone(), body.username.clone(), body.phone.clone());
     let mails = mails(service, caller, &placed.user, accepted.email.as_str()).await?;
-    let write = Write { body, role_ids, accepted, home: moving.map(|m| m.0) };
+    let write = Write { body, role_ids, accepted, organization: moving.map(|m| m.0) };
     let updated = mails.unless_failed(&service.events, write.run(service, caller, ctx, placed.user.id).await);
     // Another request may have taken a value since the fields were checked.
     let updated = updated.map_err(|e| e.with_values(&sent_values(&sent.0, &sent.1, &sent.2)))?;
@@ -75,13 +75,15 @@ async fn destination(
     service: &Directory,
     caller: &Caller,
     user: &User,
-    given: Option<&str>,
+    requested_id: Option<&str>,
 ) -> Result<Option<(Granted<OrgId>, OrgNode)>> {
-    match given {
+    match requested_id {
         None => Ok(None),
         Some("") => Err(Error::field("organization_id", "required")),
-        Some(given) if given.parse() == Ok(user.organization.id) => Ok(None),
-        Some(given) => home(service, caller, Action::Update, given).await.map(Some),
+        Some(requested_id) if requested_id.parse() == Ok(user.organization.id) => Ok(None),
+        Some(requested_id) => {
+            grant_organization(service, caller, Action::Update, requested_id).await.map(Some)
+        }
     }
 }
 
@@ -109,8 +111,8 @@ fn sent<'a>(body: &'a UserBody, user: &'a User, moving: Option<&(Granted<OrgId>,
         phone: body.phone.as_deref().or(user.phone.as_deref()),
         custom_data: body.custom_data.clone(),
         present: Some(user),
-        is_home_active: moving.is_none_or(|(_, place)| !place.standing.suspended),
-        home: body.organization_id.as_deref().unwrap_or_default(),
+        is_organization_active: moving.is_none_or(|(_, node)| !node.standing.suspended),
+        organization_id: body.organization_id.as_deref().unwrap_or_default(),
     }
 }
 
@@ -120,7 +122,7 @@ struct Write {
     body: UserBody,
     role_ids: Option<Vec<String>>,
     accepted: Accepted,
-    home: Option<Granted<OrgId>>,
+    organization: Option<Granted<OrgId>>,
 }
 
 impl Write {
@@ -132,12 +134,12 @@ impl Write {
         id: UserId,
     ) -> Result<Placed> {
         let mut tx = service.platform.db.begin().await?;
-        let held = users::lock(&mut tx, id).await?;
+        let locked = users::lock(&mut tx, id).await?;
         // Checked again: the user may have moved, been promoted or deleted since.
-        let (target, before) = authorize_on_condition(service, caller, ctx, Action::Update, held)?;
+        let (target, before) = authorize_on_condition(service, caller, ctx, Action::Update, locked)?;
         let before = before.user;
-        if let Some(home) = &self.home {
-            relocate(&mut tx, caller, &target, &before, home.id()).await?;
+        if let Some(organization) = &self.organization {
+            relocate(&mut tx, caller, &target, &before, organization.id()).await?;
         }
         let change = self.change(service, before.clone());
         users::update(&mut tx, &target, &change).await?;
@@ -214,13 +216,13 @@ async fn relocate(
     before: &User,
     destination: OrgId,
 ) -> Result<()> {
-    let place = organizations::node(&mut *tx, destination).await?;
-    let home = UserHome { given: destination.to_string(), place };
-    let home = decide(caller, Action::Update, &home).granted()?;
+    let node = organizations::node(&mut *tx, destination).await?;
+    let home = UserHome { requested_id: destination.to_string(), node };
+    let target_organization = decide(caller, Action::Update, &home).granted()?;
     if destination == before.organization.id {
         return Ok(());
     }
-    match users::relocate(tx, target, before.organization.id, &home).await? {
+    match users::relocate(tx, target, before.organization.id, &target_organization).await? {
         Inserted::Done => Ok(()),
         Inserted::SuspendedOrganization => Err(Error::field("organization_id", "organization is not active")),
         Inserted::UsernameTaken | Inserted::NoOrganization => Err(Refusal::NotInHierarchy.into()),

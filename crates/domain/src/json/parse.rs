@@ -12,19 +12,19 @@ pub fn parse<'a>(input: &'a [u8], limits: &Limits) -> Result<Json<'a>, JsonError
     }
 }
 
-/// As [`parse`], but a repeated key is a fault of one element of the outermost array (0 if there is none): the faults come
-/// beside the value, at most one for each element, with its index.
+/// As [`parse`], but a repeated key is a fault of one element of the outermost array (0 if there is none): the faults
+/// come beside the value, at most one for each element, with its index.
 pub fn parse_each<'a>(
     input: &'a [u8],
     limits: &Limits,
 ) -> Result<(Json<'a>, Vec<(usize, JsonError)>), JsonError> {
     let input = without_mark(input);
     let placed = |ParseProblem { reason, at }| {
-        let (line, column) = place(input, at);
+        let (line, column) = line_and_column(input, at);
         JsonError { reason, line, column }
     };
     let (value, faults) = value_of(input, limits).map_err(placed)?;
-    Ok((value, faults.into_iter().map(|(element, found)| (element, placed(found))).collect()))
+    Ok((value, faults.into_iter().map(|(element, problem)| (element, placed(problem))).collect()))
 }
 
 /// The input without the byte order mark that some programs write before UTF-8.
@@ -33,7 +33,7 @@ pub fn without_mark(input: &[u8]) -> &[u8] {
 }
 
 /// Line and character of the byte at `at`, from 1.
-fn place(input: &[u8], at: usize) -> (usize, usize) {
+fn line_and_column(input: &[u8], at: usize) -> (usize, usize) {
     let before = input.get(..at).unwrap_or(input);
     let line_start = before.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
     let lines = before[..line_start].iter().filter(|b| **b == b'\n').count();
@@ -252,8 +252,8 @@ impl<'a> Parser<'a> {
             }
             from = to;
         }
-        let mut kept = keep.into_iter();
-        pairs.retain(|_| kept.next().unwrap_or(true));
+        let mut flags = keep.into_iter();
+        pairs.retain(|_| flags.next().unwrap_or(true));
         pairs
     }
 
@@ -390,14 +390,15 @@ fn drop_same(pairs: &mut Vec<Pair<'_>>) -> Option<usize> {
     let mut order: Vec<usize> = (0..pairs.len()).collect();
     order.sort_by(|&a, &b| pairs[a].0.cmp(&pairs[b].0).then(a.cmp(&b)));
     let mut keep = vec![true; pairs.len()];
-    for of in order.windows(2).filter(|of| pairs[of[0]].0 == pairs[of[1]].0) {
-        if !matches!((&pairs[of[0]].1, &pairs[of[1]].1), (Json::Str(one), Json::Str(other)) if one == other) {
-            return Some(of[1]);
+    for next in order.windows(2).filter(|next| pairs[next[0]].0 == pairs[next[1]].0) {
+        let values = (&pairs[next[0]].1, &pairs[next[1]].1);
+        if !matches!(values, (Json::Str(one), Json::Str(other)) if one == other) {
+            return Some(next[1]);
         }
-        keep[of[1]] = false;
+        keep[next[1]] = false;
     }
-    let mut kept = keep.into_iter();
-    pairs.retain(|_| kept.next().unwrap_or(true));
+    let mut flags = keep.into_iter();
+    pairs.retain(|_| flags.next().unwrap_or(true));
     None
 }
 

@@ -27,7 +27,7 @@ fn borrows_strings_without_escapes() {
 }
 
 #[test]
-fn refuses_what_is_not_exactly_one_value() {
+fn refuses_input_that_is_not_exactly_one_value() {
     assert_eq!(reason(""), Reason::UnexpectedEnd);
     assert_eq!(reason("  "), Reason::UnexpectedEnd);
     assert_eq!(reason("[] x"), Reason::TrailingData);
@@ -49,7 +49,7 @@ fn refuses_what_is_not_exactly_one_value() {
 }
 
 #[test]
-fn an_error_says_where() {
+fn an_error_names_its_position() {
     for (text, expected) in [
         ("[1 2]", "unexpected character '2' at line 1 column 4"),
         ("\u{feff}[1 2]", "unexpected character '2' at line 1 column 4"),
@@ -146,8 +146,9 @@ fn the_same_string_again_is_nothing_under_one_key() {
     let keys = |text: &str| {
         let text = format!("{{\"labels\":{text}}}");
         let value = parse(text.as_bytes(), &limits).map_err(|e| e.reason);
-        let of = |v: &Json<'_>| v.as_obj().unwrap().iter().map(|(k, _)| k.to_string()).collect::<Vec<_>>();
-        value.map(|v| of(&v.as_obj().unwrap()[0].1))
+        let keys_of =
+            |v: &Json<'_>| v.as_obj().unwrap().iter().map(|(k, _)| k.to_string()).collect::<Vec<_>>();
+        value.map(|v| keys_of(&v.as_obj().unwrap()[0].1))
     };
     // Only in the object directly under that key.
     for (key, other) in [
@@ -240,18 +241,19 @@ proptest! {
 
     #[test]
     fn accepts_what_serde_json_accepts(text in json_like()) {
-        let ours = parse(text.as_bytes(), &Limits::lenient(64));
-        let theirs = serde_json::from_str::<serde_json::Value>(&text);
-        match (ours, theirs) {
-            (Ok(ours), Ok(theirs)) => {
+        let parsed = parse(text.as_bytes(), &Limits::lenient(64));
+        let expected = serde_json::from_str::<serde_json::Value>(&text);
+        match (parsed, expected) {
+            (Ok(parsed), Ok(expected)) => {
                 let mut out = String::new();
-                ours.write(&mut out);
-                prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&out).unwrap(), theirs);
+                parsed.write(&mut out);
+                prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&out).unwrap(), expected);
             }
             // A number beyond the range of a float is still a number to us, and half of a surrogate pair a character.
             (Ok(_), Err(e)) => {
-                let is_known = ["out of range", "hex escape"].iter().any(|known| e.to_string().contains(known));
-                prop_assert!(is_known, "{} {:?}", e, text);
+                let reasons = ["out of range", "hex escape"];
+                let is_expected = reasons.iter().any(|reason| e.to_string().contains(reason));
+                prop_assert!(is_expected, "{} {:?}", e, text);
             }
             (Err(e), Ok(_)) => prop_assert!(false, "refused {:?}: {}", text, e),
             (Err(_), Err(_)) => {}

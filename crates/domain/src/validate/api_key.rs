@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_read_back_and_nothing_else() {
+    fn generated_keys_are_parsed_and_other_texts_are_not() {
         let made = ApiKeyToken::generate(&Bytes);
         let text = made.reveal(false);
         assert_eq!(text.len(), 4 + 30 + 1 + 60);

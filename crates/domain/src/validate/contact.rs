@@ -36,8 +36,8 @@ impl Email {
         }
     }
 
-    /// The address as mail servers take it: with the A-label of its domain. They need no extension for it then, as long as
-    /// the local part is ASCII (RFC 6531).
+    /// The address as mail servers take it: with the A-label of its domain. They need no extension for it then, as long
+    /// as the local part is ASCII (RFC 6531).
     pub fn sent_form(address: &str) -> Cow<'_, str> {
         let address = address.trim();
         match address.rsplit_once('@') {
@@ -82,9 +82,9 @@ pub fn contact_address(value: &str) -> Rule<()> {
     if value.is_empty() || is_mailable(value) { Ok(()) } else { Err("invalid_format") }
 }
 
-/// Whether mail can be sent to this text: one address in the form of RFC 5322 (`addr-spec`, letters of any script) without
-/// control characters, within the lengths of RFC 5321, at a host name (RFC 1123 §2.1, RFC 5891) or an address of IP. The
-/// one rule for users, contacts of organizations, recipients and imports.
+/// Whether mail can be sent to this text: one address in the form of RFC 5322 (`addr-spec`, letters of any script)
+/// without control characters, within the lengths of RFC 5321, at a host name (RFC 1123 §2.1, RFC 5891) or an address
+/// of IP. The one rule for users, contacts of organizations, recipients and imports.
 pub fn is_mailable(value: &str) -> bool {
     let Some((local, domain)) = value.rsplit_once('@') else { return false };
     let quoted = local.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -176,11 +176,11 @@ mod tests {
 
     #[test]
     fn addresses() {
-        let given = email(" M.Rossi@Example.ORG\t").unwrap();
-        assert_eq!(given.as_str(), "M.Rossi@Example.ORG");
-        assert_eq!(given.key(), "m.rossi@example.org");
-        assert_eq!(given.local_part(), "M.Rossi");
-        assert_eq!(given.to_string(), given.as_str());
+        let address = email(" M.Rossi@Example.ORG\t").unwrap();
+        assert_eq!(address.as_str(), "M.Rossi@Example.ORG");
+        assert_eq!(address.key(), "m.rossi@example.org");
+        assert_eq!(address.local_part(), "M.Rossi");
+        assert_eq!(address.to_string(), address.as_str());
         for (value, code) in [
             ("", "required"),
             ("  \n", "required"),

@@ -186,7 +186,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_revealed_parses_back(public in "[A-Za-z0-9_]{1,64}", secret in "[A-Za-z0-9_]{1,64}") {
+        fn revealed_credentials_parse_back(public in "[A-Za-z0-9_]{1,64}", secret in "[A-Za-z0-9_]{1,64}") {
             let text = format!("my_{public}.{secret}");
             let parsed = SystemSecret::parse(&text).unwrap();
             prop_assert_eq!(parsed.reveal(), text);

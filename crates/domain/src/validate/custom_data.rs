@@ -75,9 +75,9 @@ mod tests {
         value.as_object().cloned().unwrap()
     }
 
-    fn found(fields: Fields) -> Vec<FieldError> {
+    fn errors(fields: Fields) -> Vec<FieldError> {
         match fields.finish() {
-            Err(Error::Invalid(found)) => found,
+            Err(Error::Invalid(errors)) => errors,
             _ => Vec::new(),
         }
     }
@@ -104,7 +104,7 @@ mod tests {
             &object(json!({"a": "x\0", "b": [{"c\0": 1}], "d\0": 1, "e": {"f": ["\0"]}, "g": "fine"})),
         );
         assert_eq!(
-            found(fields),
+            errors(fields),
             [
                 FieldError::new("custom_data.a", "invalid_format").with_value("x\0"),
                 FieldError::new("custom_data.b", "invalid_format"),
@@ -119,7 +119,7 @@ mod tests {
         let mut fields = Fields::new();
         string_values(&mut fields, &object(json!({"site": "milan", "floor": 3, "x": null, "y": "\0"})));
         assert_eq!(
-            found(fields),
+            errors(fields),
             [
                 FieldError::new("custom_data.floor", "wrong_type").with_value("3"),
                 FieldError::new("custom_data.x", "wrong_type").with_value("null"),

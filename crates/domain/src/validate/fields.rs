@@ -82,8 +82,8 @@ pub fn display_name(value: &str) -> Rule<()> {
     name_or(value, "cannot_be_empty")
 }
 
-/// Name of a system, a key or a passkey: as [`display_name`], but `required` when it shows nothing (spec: systems#create,
-/// account#api-keys).
+/// Name of a system, a key or a passkey: as [`display_name`], but `required` when it shows nothing (spec:
+/// systems#create, account#api-keys).
 pub fn name(value: &str) -> Rule<()> {
     name_or(value, "required")
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     exact,
-    visible::{is_blank, seen},
+    visible::{is_blank, visible_chars},
 };
 use serde_json::{Map, Value};
 
@@ -38,7 +38,7 @@ impl Vat {
 
     /// The key of any text, also of one searched for in a query (spec: organizations#vat-uniqueness).
     pub fn key_of(text: &str) -> String {
-        seen(text).flat_map(char::to_uppercase).collect()
+        visible_chars(text).flat_map(char::to_uppercase).collect()
     }
 }
 
@@ -109,17 +109,17 @@ mod tests {
         let mut fields = Fields::new();
         let object = |value: Value| value.as_object().cloned().unwrap();
         let (merged, vat) = organization_custom_data(&mut fields, object(stored), object(sent));
-        let found = match fields.finish() {
-            Err(Error::Invalid(found)) => found,
+        let errors = match fields.finish() {
+            Err(Error::Invalid(errors)) => errors,
             _ => Vec::new(),
         };
-        (merged, vat, found)
+        (merged, vat, errors)
     }
 
     fn created(sent: Value) -> Vec<FieldError> {
-        let (_, vat, found) = check(json!({}), sent);
-        assert!(vat.is_some() || !found.is_empty());
-        found
+        let (_, vat, errors) = check(json!({}), sent);
+        assert!(vat.is_some() || !errors.is_empty());
+        errors
     }
 
     #[test]
@@ -139,15 +139,15 @@ mod tests {
 
     #[test]
     fn vat_is_kept_as_sent_and_compared_by_key() {
-        let (merged, vat, found) = check(json!({}), json!({"vat": " it 0123\u{a0}4x "}));
-        assert_eq!(found, []);
+        let (merged, vat, errors) = check(json!({}), json!({"vat": " it 0123\u{a0}4x "}));
+        assert_eq!(errors, []);
         assert_eq!(merged["vat"], " it 0123\u{a0}4x ");
         let vat = vat.unwrap();
         assert_eq!((vat.as_str(), vat.key()), (" it 0123\u{a0}4x ", "IT01234X"));
     }
 
     #[test]
-    fn vat_is_compared_by_what_is_seen_of_it() {
+    fn vat_is_compared_by_its_visible_characters() {
         for unseen in ["IT\u{200e}01", "I\u{ad}T01", "\u{feff}it 01", "IT0\u{1b}1"] {
             assert_eq!(Vat::key_of(unseen), "IT01", "{unseen:?}");
         }
@@ -165,8 +165,8 @@ mod tests {
             ("main_contact", json!("Anna\u{202e}"), true),
             ("main_contact", json!("Anna"), false),
         ] {
-            let found = created(json!({"vat": "1", key: value}));
-            let refused: Vec<_> = found.iter().map(|f| (f.key.as_str(), f.message.as_str())).collect();
+            let errors = created(json!({"vat": "1", key: value}));
+            let refused: Vec<_> = errors.iter().map(|f| (f.key.as_str(), f.message.as_str())).collect();
             let path = format!("custom_data.{key}");
             let expected = wrong.then_some((path.as_str(), "invalid_format"));
             assert_eq!(refused, expected.into_iter().collect::<Vec<_>>(), "{key} {value}");
@@ -181,11 +181,11 @@ mod tests {
             created(json!({"vat": "1", "type": "Owner"})),
             [FieldError::new("custom_data.type", message).with_value("Owner")]
         );
-        let (merged, _, found) = check(
+        let (merged, _, errors) = check(
             json!({}),
             json!({"type": "reseller", "vat": "1", "createdBy": 1, "promotedFrom": {}, "k": [1]}),
         );
-        assert_eq!(found, []);
+        assert_eq!(errors, []);
         assert_eq!(Value::Object(merged), json!({"vat": "1", "k": [1]}));
         assert_eq!(created(json!({"vat": "1", "type": 7})), []);
     }
@@ -198,23 +198,24 @@ mod tests {
         let too_long = [FieldError::new("custom_data", "too_long")];
         assert_eq!(created(json!({"vat": "1", "n": format!("{fits}x")})), too_long);
         // Stored data counts, dropped data does not.
-        let (_, _, found) = check(json!({"vat": "1", "n": fits}), json!({"o": 1}));
-        assert_eq!(found, too_long);
+        let (_, _, errors) = check(json!({"vat": "1", "n": fits}), json!({"o": 1}));
+        assert_eq!(errors, too_long);
         assert_eq!(created(json!({"vat": "1", "createdAt": format!("{fits}xxxxxx")})), []);
     }
 
     #[test]
     fn problems_come_in_the_order_of_the_table() {
-        let found = created(json!({"n": "x".repeat(MAX_CUSTOM_DATA_BYTES), "type": "OWNER", "z": "\0"}));
-        let keys: Vec<_> = found.iter().map(|f| f.key.as_str()).collect();
+        let errors = created(json!({"n": "x".repeat(MAX_CUSTOM_DATA_BYTES), "type": "OWNER", "z": "\0"}));
+        let keys: Vec<_> = errors.iter().map(|f| f.key.as_str()).collect();
         assert_eq!(keys, ["custom_data", "custom_data.vat", "custom_data.type", "custom_data.z"]);
     }
 
     #[test]
     fn an_update_overwrites_and_never_removes() {
         let stored = json!({"vat": "1", "city": "Milano", "n": {"a": 1}});
-        let (merged, vat, found) = check(stored.clone(), json!({"city": "Asti", "n": {"b": 2}, "new": true}));
-        assert_eq!(found, []);
+        let sent = json!({"city": "Asti", "n": {"b": 2}, "new": true});
+        let (merged, vat, errors) = check(stored.clone(), sent);
+        assert_eq!(errors, []);
         assert_eq!(vat.unwrap().as_str(), "1");
         assert_eq!(Value::Object(merged), json!({"vat": "1", "city": "Asti", "n": {"b": 2}, "new": true}));
         for (vat, code) in [(json!(null), "required"), (json!(" "), "cannot_be_empty")] {

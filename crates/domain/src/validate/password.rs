@@ -26,8 +26,8 @@ const SPECIAL: &[u8] = b"!@#$%^&*()_+-=[]{}|;:,.<>?~";
 /// Length of a generated password.
 const GENERATED_CHARS: usize = 14;
 
-/// The form in which passwords are hashed and compared, so that one password typed on two keyboards is one: OpaqueString of
-/// RFC 8265, section 4.2 (spaces of any script as U+0020, then NFC).
+/// The form in which passwords are hashed and compared, so that one password typed on two keyboards is one:
+/// OpaqueString of RFC 8265, section 4.2 (spaces of any script as U+0020, then NFC).
 pub fn normal_password(value: &str) -> Cow<'_, str> {
     if value.is_ascii() {
         return value.into();
@@ -36,7 +36,8 @@ pub fn normal_password(value: &str) -> Cow<'_, str> {
     value.chars().map(|c| if is_space(c) { ' ' } else { c }).nfc().collect::<String>().into()
 }
 
-/// Strength of a password in its [normal form](normal_password): the first failing code of spec: account#password-strength, `required` when empty.
+/// Strength of a password in its [normal form](normal_password): the first failing code of spec:
+/// account#password-strength, `required` when empty.
 pub fn password(value: &str) -> Rule<()> {
     if value.is_empty() {
         return Err("required");

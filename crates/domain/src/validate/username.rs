@@ -49,8 +49,8 @@ pub fn username_candidates(email: &Email, now: Ts) -> impl Iterator<Item = Strin
         .chain(numbers)
         .chain(std::iter::once(format!("_{}", now.secs())))
         .map(move |suffix| {
-            let kept = base.len().min(MAX_USERNAME_CHARS - suffix.len());
-            format!("{}{suffix}", &base[..kept])
+            let base_chars = base.len().min(MAX_USERNAME_CHARS - suffix.len());
+            format!("{}{suffix}", &base[..base_chars])
         })
         .filter(|name| !name.eq_ignore_ascii_case(OWNER_USERNAME))
 }

@@ -1,5 +1,5 @@
-//! How many mails people cause (spec: conventions#limits). Whoever creates users or changes addresses chooses who gets a mail
-//! from the operator's server, so each organization has a number of mails in an hour, and each address too.
+//! How many mails people cause (spec: conventions#limits). Whoever creates users or changes addresses chooses who gets
+//! a mail from the operator's server, so each organization has a number of mails in an hour, and each address too.
 
 use crate::Events;
 use bailiwick_domain::{Error, OrgId, Result, validate::Email};
@@ -27,12 +27,12 @@ impl Allowance {
     }
 }
 
-/// Counts a mail to each of these addresses, caused by a person of this organization. It is used outside of transactions, as
-/// every [`Window`].
+/// Counts a mail to each of these addresses, caused by a person of this organization. It is used outside of
+/// transactions, as every [`Window`].
 ///
 /// # Errors
 /// 429 when the organization or an address has had its mails of the hour; none of these is counted then.
-pub async fn allow(service: &Events, by: OrgId, to: &[&str]) -> Result<Allowance> {
+pub async fn allow(service: &Events, sender: OrgId, to: &[&str]) -> Result<Allowance> {
     let mut allowance = Allowance(Vec::new());
     if !super::is_on(service) {
         return Ok(allowance);
@@ -45,7 +45,7 @@ pub async fn allow(service: &Events, by: OrgId, to: &[&str]) -> Result<Allowance
     for address in to {
         let mailbox = mailbox(address);
         let windows = [
-            (organization, by.0.as_bytes().as_slice(), "too many mails of this organization in an hour"),
+            (organization, sender.0.as_bytes().as_slice(), "too many mails of this organization in an hour"),
             (recipient, mailbox.as_bytes(), "too many mails to this address in an hour"),
         ];
         for (window, key, text) in windows {

@@ -39,7 +39,7 @@ pub enum MailKind {
     Welcome,
     /// A new account of a user who signs in at an external provider.
     WelcomeElsewhere,
-    /// The same for an account that the service made there, with its password.
+    /// A new account that the service made at an external provider, with its password.
     WelcomeAtProvider,
     /// The link to a new password.
     PasswordLink,
@@ -73,8 +73,8 @@ impl MailKind {
 
 /// The language of an organization's mails: `custom_data.language` if it is one, else the default (spec: users#create).
 pub fn language_of(organization: &Organization, default: Language) -> Language {
-    let named = organization.custom_data.get("language").and_then(Value::as_str);
-    named.and_then(|named| Language::parse(&named.trim().to_ascii_lowercase())).unwrap_or(default)
+    let code = organization.custom_data.get("language").and_then(Value::as_str);
+    code.and_then(|code| Language::parse(&code.trim().to_ascii_lowercase())).unwrap_or(default)
 }
 
 /// The word for a level of the tree.
@@ -155,8 +155,8 @@ fn clean(text: &str) -> Value {
     Value::String(spaced.trim().to_owned())
 }
 
-/// A name as a mail shows it: short, and without anything that mail programs make a link of. Behind each dot, colon, slash and
-/// `@` within a word stands a mark that shows nothing (U+200C) and belongs to no address.
+/// A name as a mail shows it: short, and without anything that mail programs make a link of. Behind each dot, colon,
+/// slash and `@` within a word stands a mark that shows nothing (U+200C) and belongs to no address.
 fn unlinked(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     let mut chars = name.chars().peekable();

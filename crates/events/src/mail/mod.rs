@@ -66,7 +66,7 @@ pub struct Outbox {
     /// Something was written.
     arrived: Notify,
     /// One worker of this process at a time.
-    turn: Mutex<()>,
+    worker_lock: Mutex<()>,
     /// Numbers of mails by outcome.
     pub figures: MailCounters,
     /// Made by the first that sends.
@@ -79,7 +79,7 @@ impl Default for Outbox {
     fn default() -> Outbox {
         Outbox {
             arrived: Notify::new(),
-            turn: Mutex::default(),
+            worker_lock: Mutex::default(),
             figures: MailCounters::default(),
             mailer: OnceLock::new(),
             forgotten: SlidingWindow::new(FORGOTTEN_WINDOW),
@@ -131,7 +131,7 @@ pub enum FactorChange {
 }
 
 impl Task {
-    /// The same without secrets.
+    /// The task without its secrets.
     fn without_secret(self) -> Task {
         let sealed = String::new();
         match self {
@@ -210,7 +210,7 @@ pub async fn address_changed(
     tx: &mut Tx,
     before: &User,
     now_is: &str,
-    by: ChangedBy,
+    changed_by: ChangedBy,
 ) -> Result<()> {
     let (user, old, new) = (before.id, before.email.clone(), now_is.to_owned());
     if old == new {
@@ -220,16 +220,16 @@ pub async fn address_changed(
         tracing::info!(user_id = %user, "mail is not configured: no notice of the changed e-mail address is sent");
         return Ok(());
     }
-    let tell =
+    let notice =
         |to: &str| Task::AddressChanged { user, to: to.to_owned(), old: old.clone(), new: new.clone() };
-    enqueue(service, tx, &tell(&old)).await?;
-    if by == ChangedBy::Administrator {
-        return enqueue(service, tx, &tell(&new)).await;
+    enqueue(service, tx, &notice(&old)).await?;
+    if changed_by == ChangedBy::Administrator {
+        return enqueue(service, tx, &notice(&new)).await;
     }
     // The links count the user's own changes. Where no page confirms an address, the link is made but not sent.
     let token = link(service, tx, user, Purpose::Address, &new).await?;
     if !service.settings.identity.is_embedded() {
-        return enqueue(service, tx, &tell(&new)).await;
+        return enqueue(service, tx, &notice(&new)).await;
     }
     enqueue(service, tx, &Task::AddressLink { user, old, new, sealed: seal(service, &token)? }).await
 }
@@ -265,8 +265,8 @@ async fn forgotten_link(
 ) -> Result<Option<(UserId, String, String)>> {
     let Some(user) = mail_links::find(&mut *tx, name).await? else { return Ok(None) };
     // The row is locked, so that concurrent requests are counted one after the other.
-    let held = identities::get_for_login(tx, user).await?;
-    if !held.is_some_and(|held| held.standing.is_enabled()) {
+    let locked = identities::get_for_login(tx, user).await?;
+    if !locked.is_some_and(|locked| locked.standing.is_enabled()) {
         return Ok(None);
     }
     let Some(addresses) = mail_links::addresses(&mut *tx, user).await? else { return Ok(None) };

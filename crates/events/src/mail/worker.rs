@@ -71,7 +71,7 @@ pub async fn purge(service: &Events) -> Result<u64> {
 
 /// Leases once and processes the leased jobs.
 async fn work_off(service: &Events) -> Result<u64> {
-    let _turn = service.outbox.turn.lock().await;
+    let _guard = service.outbox.worker_lock.lock().await;
     if !super::is_on(service) {
         return Ok(0);
     }
@@ -150,9 +150,9 @@ async fn settle(service: &Events, job: &Job, outcome: Outcome) -> Result<()> {
             let why = jobs::reason(&why);
             figures.failed.one();
             tracing::error!(job = %job.id, attempt = job.attempts, error = why, "mail given up");
-            let kept = serde_json::from_value::<Task>(job.payload.clone()).map(Task::without_secret);
-            let kept = kept.and_then(serde_json::to_value).unwrap_or_else(|_| json!({}));
-            leased_jobs::end(&mut tx, job, now, &why, kept).await?;
+            let payload = serde_json::from_value::<Task>(job.payload.clone()).map(Task::without_secret);
+            let payload = payload.and_then(serde_json::to_value).unwrap_or_else(|_| json!({}));
+            leased_jobs::end(&mut tx, job, now, &why, payload).await?;
         }
     }
     Ok(tx.commit().await?)
@@ -195,10 +195,10 @@ pub fn mailer(service: &Events) -> Result<Mailer, String> {
     Mailer::new(mail.clone())
 }
 
-/// Sends a mail past the queue, for an operator who tries the server. Returns the server with what it has said.
+/// Sends a mail past the queue, for an operator who tries the server. Returns the reply of the server.
 ///
 /// # Errors
-/// A text for the operator: mail is not configured, or what the server or the network has said.
+/// A text for the operator: mail is not configured, or the error of the server or the network.
 pub async fn send_test(service: &Events, to: &str) -> Result<String, String> {
     let mailer = mailer(service).map_err(|why| format!("{why} (smtp.host, smtp.from)"))?;
     let text = format!(
@@ -214,9 +214,9 @@ pub async fn send_test(service: &Events, to: &str) -> Result<String, String> {
         text,
         date_micros: service.platform.now().0,
     };
-    let said = mailer.send(&letter).await.map_err(|e| e.to_string());
+    let reply = mailer.send(&letter).await.map_err(|e| e.to_string());
     mailer.close().await;
-    said
+    reply
 }
 
 /// The message of a task in its present state, or the reason why there is none.
@@ -253,14 +253,14 @@ async fn compose(service: &Events, job: &Job, task: &Task) -> Result<Result<Lett
     };
     let language = letter::language_of(&organization, service.settings.language);
     let mut values = common(service, &user);
-    let said = match say(service, task, &user, language, &mut values).await? {
-        Ok(said) => said,
+    let composed = match compose_parts(service, task, &user, language, &mut values).await? {
+        Ok(composed) => composed,
         Err(why) => return Ok(Err(why)),
     };
-    let filled = letter::fill(said.kind, language, &values, said.link.as_deref())?;
+    let filled = letter::fill(composed.kind, language, &values, composed.link.as_deref())?;
     Ok(Ok(Letter {
         id: job.id.to_string(),
-        to: said.to,
+        to: composed.to,
         to_name: user.name,
         subject: filled.subject,
         text: filled.text,
@@ -276,7 +276,7 @@ struct Composed {
     link: Option<String>,
 }
 
-async fn say(
+async fn compose_parts(
     service: &Events,
     task: &Task,
     user: &User,
@@ -341,8 +341,8 @@ async fn say(
         Task::AddressLink { old, new, sealed, .. } => {
             let token = open(service, sealed)?;
             let hash = bailiwick_platform::keys::token_digest(&token);
-            let found = mail_links::get(&service.platform.db, &hash, Purpose::Address, now).await?;
-            let Some(link) = found.filter(|_| user.email == *new && !user.email_verified) else {
+            let stored = mail_links::get(&service.platform.db, &hash, Purpose::Address, now).await?;
+            let Some(link) = stored.filter(|_| user.email == *new && !user.email_verified) else {
                 return Ok(Err("the address is no longer waiting to be confirmed"));
             };
             set("old", old.clone());
@@ -363,7 +363,7 @@ fn roles(service: &Events, user: &User) -> String {
 
 /// The values that every mail may use.
 fn common(service: &Events, user: &User) -> Map<String, Value> {
-    let home = service.settings.pages().home();
+    let app_url = service.settings.pages().home();
     let support = service.settings.mail.as_ref().map_or("", |mail| mail.from.as_str());
     let pairs = [
         ("name", user.name.as_str()),
@@ -371,7 +371,7 @@ fn common(service: &Events, user: &User) -> Map<String, Value> {
         ("username", &user.username),
         ("organization", &user.organization.name),
         ("support", support),
-        ("app_url", &home),
+        ("app_url", &app_url),
     ];
     pairs.into_iter().map(|(key, value)| (key.to_owned(), Value::String(value.to_owned()))).collect()
 }

@@ -109,7 +109,7 @@ impl Card {
     /// Draws the pieces and forgets them.
     pub(super) fn draw(&mut self, sheet: &mut Sheet<'_, '_>, columns: &Columns, (left, top): (f32, f32)) {
         for piece in self.pieces.drain(..) {
-            let Some(place) = columns.place(&piece.columns) else { continue };
+            let Some(span) = columns.span(&piece.columns) else { continue };
             let size = piece.style.size();
             let face = piece.style.face(sheet.faces);
             let label = match piece.label {
@@ -117,7 +117,7 @@ impl Card {
                 label => face.run(&format!("{label}: ")),
             };
             let indent = label.width * size;
-            let room = (place.right - place.left - indent) / size;
+            let room = (span.right - span.left - indent) / size;
             let base = |line: usize| top + PADDING_Y + BASE + LINE * line as f32;
             let texts = if piece.lines.len() > 1 {
                 face.lines(&piece.text, room, piece.lines.len())
@@ -129,7 +129,7 @@ impl Card {
             };
             let first = piece.lines.start;
             for (i, text) in texts.into_iter().enumerate() {
-                let from = if place.is_right { place.right - indent - text.width * size } else { place.left };
+                let from = if span.is_right { span.right - indent - text.width * size } else { span.left };
                 if i == 0 {
                     sheet.draw((left + from, base(first)), &label, face, size, MUTED);
                 }
@@ -151,7 +151,7 @@ struct ColumnSpan {
 /// The columns of every card of a report.
 #[derive(Debug)]
 pub(super) struct Columns {
-    places: Vec<ColumnSpan>,
+    spans: Vec<ColumnSpan>,
     pub(super) height: f32,
 }
 
@@ -160,18 +160,18 @@ impl Columns {
         let gutters = GUTTER * form.columns.len().saturating_sub(1) as f32;
         let all = INNER - 2.0 * PADDING_X - gutters;
         let mut left = PADDING_X;
-        let places = form.columns.iter().map(|column| {
-            let place = ColumnSpan { left, right: left + all * column.share, is_right: column.is_right };
-            left = place.right + GUTTER;
-            place
+        let spans = form.columns.iter().map(|column| {
+            let span = ColumnSpan { left, right: left + all * column.share, is_right: column.is_right };
+            left = span.right + GUTTER;
+            span
         });
-        Columns { places: places.collect(), height: 2.0 * PADDING_Y + LINE * form.lines as f32 }
+        Columns { spans: spans.collect(), height: 2.0 * PADDING_Y + LINE * form.lines as f32 }
     }
 
     /// From the first of these columns to the last; the first one determines where text begins.
-    fn place(&self, columns: &Range<usize>) -> Option<ColumnSpan> {
-        let places = self.places.get(columns.clone())?;
-        let (first, last) = (places.first()?, places.last()?);
+    fn span(&self, columns: &Range<usize>) -> Option<ColumnSpan> {
+        let spans = self.spans.get(columns.clone())?;
+        let (first, last) = (spans.first()?, spans.last()?);
         Some(ColumnSpan { right: last.right, ..*first })
     }
 }

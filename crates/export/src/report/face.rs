@@ -31,7 +31,7 @@ impl Faces {
         Ok(Faces { regular: Face::new(REGULAR, "regular")?, medium: Face::new(MEDIUM, "medium")? })
     }
 
-    /// The same with fonts of the machine for what the built-in ones lack.
+    /// The faces with fonts of the machine for what the built-in ones lack.
     #[must_use]
     pub fn with(mut self, machine: impl MachineFonts + 'static) -> Faces {
         let others = Rc::new(Others::of(Box::new(machine)));
@@ -114,7 +114,7 @@ impl Face {
         self.shape(&self.clean(text), f32::INFINITY)
     }
 
-    /// The same, ending in an ellipsis if it is wider than `most`.
+    /// A text as one line, with an ellipsis at its end if it is wider than `most`.
     pub(super) fn fitted(&self, text: &str, most: f32) -> ShapedText {
         self.cut(&self.clean(text), most)
     }
@@ -264,9 +264,9 @@ mod tests {
     fn draws_the_three_scripts_and_marks_the_rest() {
         let faces = Faces::load().unwrap();
         for face in [&faces.regular, &faces.medium] {
-            let known = |c: char| face.slot(c).is_some_and(|slot| slot.glyph != face.replacement.glyph);
-            assert!("AZaz09 ÀÉÎÕÜßøłřșțñçĞİ ΑΩαωάΐΰ АЯаяЁёЇїЎў №€—…“”’•".chars().all(known));
-            assert!(!"日本😀א".chars().any(known));
+            let is_drawn = |c: char| face.slot(c).is_some_and(|slot| slot.glyph != face.replacement.glyph);
+            assert!("AZaz09 ÀÉÎÕÜßøłřșțñçĞİ ΑΩαωάΐΰ АЯаяЁёЇїЎў №€—…“”’•".chars().all(is_drawn));
+            assert!(!"日本😀א".chars().any(is_drawn));
             let run = face.run("e\u{301} 日\u{200d}\n😀");
             assert_eq!(run.text, "é 日 😀");
             assert_eq!(run.glyphs.len(), run.text.chars().count());

@@ -1,5 +1,5 @@
-//! Fonts of the machine, for what the built-in ones lack. They are found by code point; what needs shaping is not drawn with
-//! them, because nothing here shapes.
+//! Fonts of the machine, for what the built-in ones lack. They are found by code point; what needs shaping is not drawn
+//! with them, because nothing here shapes.
 
 use super::face::Slot;
 use crate::Fault;
@@ -80,8 +80,8 @@ impl Others {
         if needs_shaping(c) {
             return None;
         }
-        if let Some(known) = self.slots.borrow().get(&c) {
-            return *known;
+        if let Some(slot) = self.slots.borrow().get(&c) {
+            return *slot;
         }
         let found = self.look_up(c);
         self.slots.borrow_mut().insert(c, found);
@@ -91,24 +91,24 @@ impl Others {
     fn look_up(&self, c: char) -> Option<(usize, Slot)> {
         let number = self.machine.find(c)?;
         let mut fonts = self.fonts.borrow_mut();
-        let at = match fonts.iter().position(|(known, _)| *known == number) {
-            Some(at) => at,
+        let index = match fonts.iter().position(|(font_number, _)| *font_number == number) {
+            Some(index) => index,
             None if fonts.len() == MOST => return None,
             None => {
                 fonts.push((number, self.machine.read(number).and_then(load)));
                 fonts.len() - 1
             }
         };
-        let loaded = fonts.get(at)?.1.as_ref()?;
+        let loaded = fonts.get(index)?.1.as_ref()?;
         let tables = FontRef::from_index(&loaded.file, loaded.index).ok()?;
         let glyph = tables.charmap().map(c)?;
         let advance = tables.glyph_metrics(Size::unscaled(), LocationRef::default()).advance_width(glyph)?;
         let id = u16::try_from(glyph.to_u32()).ok()?;
-        Some((at, Slot { glyph: id, advance: advance / loaded.font.units_per_em() }))
+        Some((index, Slot { glyph: id, advance: advance / loaded.font.units_per_em() }))
     }
 
-    pub(super) fn font(&self, at: usize) -> Option<Font> {
-        self.fonts.borrow().get(at)?.1.as_ref().map(|loaded| loaded.font.clone())
+    pub(super) fn font(&self, index: usize) -> Option<Font> {
+        self.fonts.borrow().get(index)?.1.as_ref().map(|loaded| loaded.font.clone())
     }
 }
 
@@ -117,8 +117,8 @@ fn load((file, index): (Vec<u8>, u32)) -> Option<Loaded> {
     Some(Loaded { font, file, index })
 }
 
-/// Scripts that are written from the right, or whose letters change with their neighbours, from Hebrew to the Indic scripts and
-/// those of South East Asia. Georgian, Ethiopic and the syllabics between them do not.
+/// Scripts that are written from the right, or whose letters change with their neighbours, from Hebrew to the Indic
+/// scripts and those of South East Asia. Georgian, Ethiopic and the syllabics between them do not.
 const fn needs_shaping(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{590}'..='\u{109f}' | '\u{1100}'..='\u{11ff}' | '\u{1700}'..='\u{18af}'
         | '\u{1900}'..='\u{1cff}' | '\u{a800}'..='\u{aaff}' | '\u{abc0}'..='\u{abff}' | '\u{d7b0}'..='\u{d7ff}'

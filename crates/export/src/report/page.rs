@@ -87,7 +87,7 @@ impl Plan {
     /// Goes the way that the drawing goes.
     pub(super) fn of(lines: usize, cards: usize, height: f32) -> Plan {
         let (mut pages, mut y) = (1, ENTRIES);
-        let mut place = |height: f32, gap: f32, before: f32| {
+        let mut add = |height: f32, gap: f32, before: f32| {
             y += before;
             if y + height > BOTTOM {
                 (pages, y) = (pages + 1, TOP);
@@ -95,13 +95,13 @@ impl Plan {
             y += height + gap;
         };
         for _ in 0..lines {
-            place(ENTRY, 0.0, 0.0);
+            add(ENTRY, 0.0, 0.0);
         }
         if cards == 0 {
-            place(ENTRY, 0.0, AFTER_COVER);
+            add(ENTRY, 0.0, AFTER_COVER);
         }
         for card in 0..cards {
-            place(height, GAP, if card == 0 { AFTER_COVER } else { 0.0 });
+            add(height, GAP, if card == 0 { AFTER_COVER } else { 0.0 });
         }
         Plan { pages, cards }
     }
@@ -228,8 +228,8 @@ impl<'f, 'p> Sheet<'f, 'p> {
             self.paint(colour);
             let mut from = x;
             for part in face.parts(run) {
-                let place = Point::from_xy(from, y);
-                self.surface.draw_glyphs(place, part.glyphs, part.font, &run.text, size, false);
+                let origin = Point::from_xy(from, y);
+                self.surface.draw_glyphs(origin, part.glyphs, part.font, &run.text, size, false);
                 from += part.width * size;
             }
             self.lacks |= run.lacks;

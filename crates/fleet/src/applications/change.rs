@@ -55,10 +55,10 @@ pub async fn assign(
     let named = body()?.filter(|id| !id.trim().is_empty());
     let named = named.ok_or_else(|| Error::field("organization_id", "required"))?;
     let found = match named.parse::<OrgId>() {
-        Ok(id) => systems::home(&mut step.tx, id).await?,
+        Ok(id) => systems::lock_placement(&mut step.tx, id).await?,
         Err(_) => None,
     };
-    let to = in_hierarchy(caller, found.as_ref().map(|(place, _)| place))?;
+    let to = in_hierarchy(caller, found.as_ref().map(|(node, _)| node))?;
     applications::assign(&mut step.tx, &step.target, step.before.system_id, Some(&to), step.now).await?;
     step.finish(caller, ctx, AuditAction::ApplicationAssign, Happening::Assigned).await
 }
@@ -95,12 +95,12 @@ impl AllowedChange {
         which: &ApplicationRef,
     ) -> Result<AllowedChange> {
         // A caller without permission neither waits for the row nor makes others wait.
-        let seen = load(&service.platform.db, caller, action, which).await?;
+        let current = load(&service.platform.db, caller, action, which).await?;
         // A tag is that of the application as the caller sees it.
         let scope = hierarchy(caller);
-        ctx.check_conditions(&service.platform, &seen.clone().seen_from(&scope))?;
+        ctx.check_conditions(&service.platform, &current.clone().seen_from(&scope))?;
         let mut tx = service.platform.db.begin().await?;
-        if !applications::hold_system(&mut tx, seen.system_id).await? {
+        if !applications::hold_system(&mut tx, current.system_id).await? {
             return Err(Error::NotFound(ObjectKind::Application));
         }
         // The decision above may be outdated, so it is repeated on the locked row.

@@ -47,9 +47,9 @@ impl ReportedApplications {
             None => Listed::Again,
             Some(None) => Listed::Nothing,
             Some(Some(Listing(found))) => {
-                let seen: Vec<Seen> = found.into_iter().map(|found| seen(found, fqdn)).collect();
-                let digest = digest_of(&seen);
-                Listed::These(seen, digest)
+                let applications: Vec<Seen> = found.into_iter().map(|found| seen(found, fqdn)).collect();
+                let digest = digest_of(&applications);
+                Listed::These(applications, digest)
             }
         };
         Arrival { system_id, received_at: self.received_at, listed }
@@ -61,12 +61,12 @@ impl ReportedApplications {
 pub async fn take_over(
     service: &Fleet,
     tx: &mut Tx,
-    heard: Vec<(SystemId, String, Vec<ReportedApplications>)>,
+    reported: Vec<(SystemId, String, Vec<ReportedApplications>)>,
     now: Ts,
 ) -> Result<(), StoreError> {
-    let arrivals: Vec<Arrival> = heard
+    let arrivals: Vec<Arrival> = reported
         .into_iter()
-        .flat_map(|(id, fqdn, heard)| heard.into_iter().map(move |h| h.arrival(id, &fqdn)))
+        .flat_map(|(id, fqdn, reported)| reported.into_iter().map(move |h| h.arrival(id, &fqdn)))
         .collect();
     if arrivals.is_empty() {
         return Ok(());
@@ -75,36 +75,36 @@ pub async fn take_over(
     intake::store_listed(tx, arrivals, most, now, || service.platform.fresh()).await
 }
 
-fn seen(found: Application, system_fqdn: &str) -> Seen {
-    let url = found.url.or_else(|| {
-        let is_known = found.is_user_facing && !system_fqdn.is_empty();
-        is_known.then(|| administered_at(system_fqdn, &found.module_id))
+fn seen(application: Application, system_fqdn: &str) -> Seen {
+    let url = application.url.or_else(|| {
+        let is_known = application.is_user_facing && !system_fqdn.is_empty();
+        is_known.then(|| administered_at(system_fqdn, &application.module_id))
     });
     Seen {
         url,
-        module_id: found.module_id,
-        instance_of: found.instance_of,
-        name: found.name,
-        source: found.source,
-        display_name: found.display_name,
-        node_id: found.node_id,
-        node_label: found.node_label,
-        version: found.version.unwrap_or_default(),
-        certification_level: found.certification_level.map(i64::from),
-        is_user_facing: found.is_user_facing,
-        inventory_data: found.inventory_data,
+        module_id: application.module_id,
+        instance_of: application.instance_of,
+        name: application.name,
+        source: application.source,
+        display_name: application.display_name,
+        node_id: application.node_id,
+        node_label: application.node_label,
+        version: application.version.unwrap_or_default(),
+        certification_level: application.certification_level.map(i64::from),
+        is_user_facing: application.is_user_facing,
+        inventory_data: application.inventory_data,
     }
 }
 
 /// Equal for equal lists only: every text goes in with its length.
-fn digest_of(seen: &[Seen]) -> Vec<u8> {
+fn digest_of(applications: &[Seen]) -> Vec<u8> {
     let mut context = digest::Context::new(&digest::SHA256);
     let mut text = |t: Option<&str>| {
         let length = t.map_or(u64::MAX, |t| t.len() as u64);
         context.update(&length.to_be_bytes());
         context.update(t.unwrap_or_default().as_bytes());
     };
-    for s in seen {
+    for s in applications {
         let texts = [&s.name, &s.source, &s.display_name, &s.node_label, &s.url].map(|t| t.as_deref());
         let required =
             [&s.module_id, &s.instance_of, &s.version, &s.inventory_data].map(|t| Some(t.as_str()));

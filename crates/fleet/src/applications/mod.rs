@@ -73,9 +73,9 @@ pub async fn list(
     query: ApplicationQuery,
 ) -> Result<Page<ApplicationRecord>> {
     let (scope, order) = prepare(caller, &query)?;
-    let known = known(service, scope, &query.filter).await?;
+    let total = known_total(service, scope, &query.filter).await?;
     let found =
-        applications::list(&service.platform.db, &scope, &query.filter, order, query.page, known).await?;
+        applications::list(&service.platform.db, &scope, &query.filter, order, query.page, total).await?;
     Ok(Page { rows: seen_from(&scope, found.rows), ..found })
 }
 
@@ -85,7 +85,7 @@ fn seen_from(scope: &Scope, rows: Vec<ApplicationRecord>) -> Vec<ApplicationReco
 }
 
 /// How many applications a list has, where that is cached: one without a filter, and one that looks for a text only.
-async fn known(service: &Fleet, scope: Scope, filter: &ApplicationFilter) -> Result<Option<u64>> {
+async fn known_total(service: &Fleet, scope: Scope, filter: &ApplicationFilter) -> Result<Option<u64>> {
     if *filter == ApplicationFilter::default() {
         return stats::listed(service, scope).await.map(Some);
     }
@@ -98,7 +98,7 @@ async fn known(service: &Fleet, scope: Scope, filter: &ApplicationFilter) -> Res
     answer_cache::number(&service.platform, shows, "applications/found", scope, other, total).await.map(Some)
 }
 
-/// The same list by cursors; an empty one begins the walk (spec: conventions#cursors).
+/// The list of applications by cursors; an empty one begins the walk (spec: conventions#cursors).
 ///
 /// # Errors
 /// 400 for a cursor that is not of this list.
@@ -113,7 +113,7 @@ pub async fn walk(
     let (walk, rows) = (Walk::open(&service.platform, &list, cursor)?, query.page.page_size);
     let total = match walk.total() {
         Some(total) => total,
-        None => match known(service, scope, &query.filter).await? {
+        None => match known_total(service, scope, &query.filter).await? {
             Some(total) => total,
             None => applications::total(&service.platform.db, &scope, &query.filter).await?,
         },

@@ -117,12 +117,12 @@ pub async fn kinds(service: &Fleet, caller: &Caller) -> Result<Vec<ModuleCount>>
     Ok(kinds)
 }
 
-fn of_type(of: ByType, versions: &mut BTreeMap<String, BTreeMap<String, u64>>) -> ModuleCount {
-    let found = versions.remove(&of.instance_of).unwrap_or_default().into_iter();
+fn of_type(product: ByType, versions: &mut BTreeMap<String, BTreeMap<String, u64>>) -> ModuleCount {
+    let found = versions.remove(&product.instance_of).unwrap_or_default().into_iter();
     let mut versions: Vec<VersionCount> =
         found.map(|(version, count)| VersionCount { version, count }).collect();
     versions.sort_by_key(|version| Reverse(version.count));
-    ModuleCount { instance_of: of.instance_of, name: of.name, count: of.count, versions }
+    ModuleCount { instance_of: product.instance_of, name: product.name, count: product.count, versions }
 }
 
 /// The number of listed applications over time. `period` as sent; none = 7.
@@ -225,11 +225,11 @@ async fn narrowed(
     }
     let mut filter = ApplicationFilter { include_hierarchy: query.include_hierarchy, ..Default::default() };
     if let Some(id) = &query.organization_id {
-        let place = match id.parse::<OrgId>() {
+        let node = match id.parse::<OrgId>() {
             Ok(id) => organizations::node(&service.platform.db, id).await?,
             Err(_) => None,
         };
-        let granted = in_hierarchy(caller, place.as_ref())
+        let granted = in_hierarchy(caller, node.as_ref())
             .map_err(|_| Error::forbidden("access denied to organization"))?;
         filter.organizations = Some(vec![granted.id()]);
     }
@@ -298,12 +298,12 @@ async fn sort(
         _ => HashMap::new(),
     };
     types.sort_by(|a, b| {
-        let by = match query.order {
+        let ordering = match query.order {
             SummaryOrder::Count => a.count.cmp(&b.count),
             SummaryOrder::InstanceOf => a.instance_of.cmp(&b.instance_of),
             SummaryOrder::CreatedAt => newest.get(&a.instance_of).cmp(&newest.get(&b.instance_of)),
         };
-        if query.direction == SortDirection::Desc { by.reverse() } else { by }
+        if query.direction == SortDirection::Desc { ordering.reverse() } else { ordering }
     });
     Ok(())
 }
@@ -354,10 +354,10 @@ pub async fn choices(service: &Fleet, caller: &Caller, search: Option<&ChoiceSea
         named(service, &scope, &ApplicationFilter::default(), kinds.into_iter().map(counted).collect())
             .await?;
     let of_type = |t: &ByType| {
-        let mut found = versions.remove(&t.instance_of)?;
-        found.sort_unstable_by(|a, b| b.cmp(a));
-        found.dedup();
-        let versions = found.iter().map(|version| format!("{}:{version}", t.instance_of)).collect();
+        let mut numbers = versions.remove(&t.instance_of)?;
+        numbers.sort_unstable_by(|a, b| b.cmp(a));
+        numbers.dedup();
+        let versions = numbers.iter().map(|version| format!("{}:{version}", t.instance_of)).collect();
         Some(TypeVersions { application: t.instance_of.clone(), name: t.name.clone(), versions })
     };
     let versions = types.iter().filter_map(of_type).collect();

@@ -38,7 +38,7 @@ const UPLOADS: [Allowed; 2] = [(6, Duration::from_secs(60)), (60, HOUR)];
 /// Limits of uploads.
 #[derive(Debug)]
 pub struct Backups {
-    places: Arc<Semaphore>,
+    uploads: Arc<Semaphore>,
     recent: SlidingWindow<SystemId>,
     refused: Counter,
 }
@@ -46,7 +46,7 @@ pub struct Backups {
 impl Backups {
     pub(crate) fn new(uploads: usize) -> Backups {
         Backups {
-            places: Arc::new(Semaphore::new(uploads)),
+            uploads: Arc::new(Semaphore::new(uploads)),
             recent: SlidingWindow::new(HOUR),
             refused: Counter::default(),
         }
@@ -71,7 +71,7 @@ impl Backups {
     /// Takes all places, as the same number of slow uploads would.
     #[doc(hidden)]
     pub fn occupy(&self) -> Vec<OwnedSemaphorePermit> {
-        std::iter::from_fn(|| self.places.clone().try_acquire_owned().ok()).collect()
+        std::iter::from_fn(|| self.uploads.clone().try_acquire_owned().ok()).collect()
     }
 }
 
@@ -82,9 +82,9 @@ impl Backups {
 fn checked(id: &str) -> Result<&str> {
     let (uuid, suffix) = id.split_at_checked(36).unwrap_or_default();
     let is_lower = !uuid.bytes().any(|b| b.is_ascii_uppercase());
-    let known = uuid.parse::<uuid::fmt::Hyphenated>().ok().map(uuid::fmt::Hyphenated::into_uuid);
+    let parsed = uuid.parse::<uuid::fmt::Hyphenated>().ok().map(uuid::fmt::Hyphenated::into_uuid);
     let is_v7 =
-        known.is_some_and(|id| id.get_version_num() == 7 && id.get_variant() == uuid::Variant::RFC4122);
+        parsed.is_some_and(|id| id.get_version_num() == 7 && id.get_variant() == uuid::Variant::RFC4122);
     let is_suffix = suffix.is_empty() || SUFFIXES.contains(&suffix);
     if is_lower && is_v7 && is_suffix { Ok(id) } else { Err(Error::bad_request("invalid backup id")) }
 }
@@ -192,21 +192,21 @@ pub async fn link(service: &Fleet, caller: &Caller, system: Option<SystemId>, id
 
 /// `<expiry>.<object key>` and its signature, in the alphabet of URLs.
 fn token(service: &Fleet, key: &str, expires: Ts) -> String {
-    let said = format!("{}.{key}", expires.0);
-    let signature = BASE64_URL_SAFE_NO_PAD.encode(service.platform.keys.sign_download(said.as_bytes()));
-    format!("{}.{signature}", BASE64_URL_SAFE_NO_PAD.encode(said))
+    let payload = format!("{}.{key}", expires.0);
+    let signature = BASE64_URL_SAFE_NO_PAD.encode(service.platform.keys.sign_download(payload.as_bytes()));
+    format!("{}.{signature}", BASE64_URL_SAFE_NO_PAD.encode(payload))
 }
 
 /// The object a token names, if the service has signed it and it has not expired.
 fn named_by(service: &Fleet, token: &str) -> Option<String> {
-    let (said, signature) = token.split_once('.')?;
-    let said = BASE64_URL_SAFE_NO_PAD.decode(said).ok()?;
+    let (payload, signature) = token.split_once('.')?;
+    let payload = BASE64_URL_SAFE_NO_PAD.decode(payload).ok()?;
     let signature = BASE64_URL_SAFE_NO_PAD.decode(signature).ok()?;
-    if !service.platform.keys.is_download(&said, &signature) {
+    if !service.platform.keys.is_download(&payload, &signature) {
         return None;
     }
-    let said = String::from_utf8(said).ok()?;
-    let (expires, key) = said.split_once('.')?;
+    let payload = String::from_utf8(payload).ok()?;
+    let (expires, key) = payload.split_once('.')?;
     let expires = Ts(expires.parse().ok()?);
     (service.platform.now() < expires).then(|| key.to_owned())
 }

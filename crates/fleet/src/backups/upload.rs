@@ -58,7 +58,7 @@ pub async fn store(
         return Err(Error::TooLarge { message: "backup too large".into(), data });
     }
     service.backups.count(system.id, service.platform.now())?;
-    let place = service.backups.places.clone().try_acquire_owned().map_err(|_| Error::Unavailable {
+    let permit = service.backups.uploads.clone().try_acquire_owned().map_err(|_| Error::Unavailable {
         message: "service temporarily unavailable".into(),
         log: "too many backups are being uploaded".into(),
     })?;
@@ -67,7 +67,7 @@ pub async fn store(
     // A task of its own: a client that disconnects must not stop the cleanup.
     let service = service.clone();
     let task = service.platform.tasks.clone().spawn(async move {
-        let _place = place;
+        let _permit = permit;
         let begun = draft.begin(&service).await;
         let outcome = match begun {
             Err(e) => return Err(e),
@@ -239,20 +239,20 @@ async fn copy(
     let mismatch = || Error::bad_request("upload length mismatch");
     let mut body = pin!(body);
     let mut sum = digest::Context::new(&digest::SHA256);
-    let mut seen: u64 = 0;
+    let mut received: u64 = 0;
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(|cut| match cut {
             Cut::Stalled => Error::SlowBody,
             Cut::Broken => mismatch(),
         })?;
-        seen += chunk.len() as u64;
-        if seen > length {
+        received += chunk.len() as u64;
+        if received > length {
             return Err(mismatch());
         }
         sum.update(&chunk);
         upload.write(&chunk).await.map_err(fault)?;
     }
-    if seen == length { Ok(hex(sum.finish().as_ref())) } else { Err(mismatch()) }
+    if received == length { Ok(hex(sum.finish().as_ref())) } else { Err(mismatch()) }
 }
 
 /// The base name with only harmless characters; none when nothing is left of it.

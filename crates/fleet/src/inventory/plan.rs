@@ -44,7 +44,7 @@ pub(super) struct Plan {
     /// Columns of the system after all steps; none: no new value.
     pub(super) facts: Facts,
     /// The applications that each document lists.
-    pub(super) heard: Vec<ReportedApplications>,
+    pub(super) reported: Vec<ReportedApplications>,
     /// The entry at which the steps end, and why.
     pub(super) failed: Option<(Claimed, String)>,
     /// Entries behind that one.
@@ -56,7 +56,7 @@ impl Plan {
     pub(super) fn rows(&self) -> usize {
         let changes =
             self.steps.iter().filter_map(|step| step.new.as_ref()).map(|new| new.diff.changes.len());
-        changes.sum::<usize>() + self.heard.iter().map(ReportedApplications::len).sum::<usize>()
+        changes.sum::<usize>() + self.reported.iter().map(ReportedApplications::len).sum::<usize>()
     }
 }
 
@@ -107,7 +107,7 @@ pub(super) fn plan(rules: &Rules, work: Work) -> Plan {
         bases: Vec::new(),
         steps: Vec::new(),
         facts: Facts::default(),
-        heard: Vec::new(),
+        reported: Vec::new(),
         failed: None,
         untouched: Vec::new(),
     };
@@ -126,15 +126,15 @@ pub(super) fn plan(rules: &Rules, work: Work) -> Plan {
         let outcome = if is_again {
             Ok(None)
         } else {
-            let known = latest.take().map_or(Ok(()), |latest| planner.recall(latest));
-            known.and_then(|()| planner.next(&entry)).map(Some)
+            let recalled = latest.take().map_or(Ok(()), |latest| planner.recall(latest));
+            recalled.and_then(|()| planner.next(&entry)).map(Some)
         };
         match outcome {
             Ok(new) => {
                 if new.is_none() {
                     planner
                         .plan
-                        .heard
+                        .reported
                         .push(ReportedApplications { received_at: entry.claimed.received_at, new: None });
                 }
                 planner.plan.steps.push(Step { claimed: entry.claimed, new });
@@ -185,9 +185,9 @@ impl Planner<'_> {
         let listing = Listing::of(&document);
         drop(document);
         let (base, body) = self.pack(&text)?;
-        self.say(facts);
+        self.record(facts);
         self.plan
-            .heard
+            .reported
             .push(ReportedApplications { received_at: entry.claimed.received_at, new: Some(listing) });
         self.previous = Some(Previous { hash: entry.claimed.data_hash.clone(), text });
         Ok(New { body, base, diff })
@@ -209,12 +209,12 @@ impl Planner<'_> {
     }
 
     /// Facts of the newest document replace the known ones; facts it lacks stay.
-    fn say(&mut self, facts: Facts) {
-        let known = &mut self.plan.facts;
-        known.system_type = facts.system_type.or(known.system_type.take());
-        known.fqdn = facts.fqdn.or(known.fqdn.take());
-        known.ipv4 = facts.ipv4.or(known.ipv4.take());
-        known.ipv6 = facts.ipv6.or(known.ipv6.take());
-        known.version = facts.version.or(known.version.take());
+    fn record(&mut self, facts: Facts) {
+        let stored = &mut self.plan.facts;
+        stored.system_type = facts.system_type.or(stored.system_type.take());
+        stored.fqdn = facts.fqdn.or(stored.fqdn.take());
+        stored.ipv4 = facts.ipv4.or(stored.ipv4.take());
+        stored.ipv6 = facts.ipv6.or(stored.ipv6.take());
+        stored.version = facts.version.or(stored.version.take());
     }
 }

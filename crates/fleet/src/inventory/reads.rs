@@ -121,8 +121,8 @@ pub struct Summary {
 }
 
 fn severity_word(severity: i64) -> &'static str {
-    let place = usize::try_from(severity).unwrap_or(usize::MAX);
-    Severity::ALL.get(place).map_or("low", |severity| severity.word())
+    let index = usize::try_from(severity).unwrap_or(usize::MAX);
+    Severity::ALL.get(index).map_or("low", |severity| severity.word())
 }
 
 fn summary(system: SystemId, last_inventory: Ts, has_alerts: bool, counts: Vec<DiffCount>) -> Summary {
@@ -254,7 +254,7 @@ pub async fn timeline(
     for (day, severity, count) in store::diffs_by_day(&service.platform.db, system, filter).await? {
         *counts.entry(day).or_default() += count;
         summary[0] += count;
-        if let Some(of_severity) = usize::try_from(severity).ok().and_then(|place| summary.get_mut(place + 1))
+        if let Some(of_severity) = usize::try_from(severity).ok().and_then(|index| summary.get_mut(index + 1))
         {
             *of_severity += count;
         }
@@ -299,20 +299,20 @@ mod tests {
 
     #[test]
     fn time_ranges() {
-        let at = |text: &str| Some(text.parse::<Ts>().unwrap());
+        let time = |text: &str| Some(text.parse::<Ts>().unwrap());
         for (from, to, start, end) in [
-            ("2026-03-04", "2026-03-04", at("2026-03-04T00:00:00Z"), at("2026-03-05T00:00:00Z")),
+            ("2026-03-04", "2026-03-04", time("2026-03-04T00:00:00Z"), time("2026-03-05T00:00:00Z")),
             (
                 "2026-03-04T10:00:00+01:00",
                 "2026-03-04T10:00:00Z",
-                at("2026-03-04T09:00:00Z"),
-                at("2026-03-04T10:00:01Z"),
+                time("2026-03-04T09:00:00Z"),
+                time("2026-03-04T10:00:01Z"),
             ),
             (
                 "2026-03-04T10:00:00.5Z",
                 "2026-03-04T10:00:00.5Z",
-                at("2026-03-04T10:00:00.5Z"),
-                at("2026-03-04T10:00:00.500001Z"),
+                time("2026-03-04T10:00:00.5Z"),
+                time("2026-03-04T10:00:00.500001Z"),
             ),
             ("", "yesterday", None, None),
             ("2026-02-30", "2026-3-4", None, None),

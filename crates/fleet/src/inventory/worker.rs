@@ -36,8 +36,8 @@ const BATCH: usize = 32;
 const BATCH_BYTES: i64 = 16 * 1024 * 1024;
 /// Entries of one system in one transaction; further ones wait for the next claim.
 const OF_SYSTEM: usize = 8;
-/// Rows of applications and changes of one transaction: other writers get their turn after it. A system that brings more has
-/// a transaction of its own.
+/// Rows of applications and changes of one transaction: other writers get their turn after it. A system that brings
+/// more has a transaction of its own.
 const ROWS: usize = 4_000;
 /// Concurrent batches: while one is planned another one is written.
 const LANES: usize = 3;
@@ -109,11 +109,11 @@ async fn work_off(service: &Fleet) -> Result<u64> {
 /// system beyond what one transaction takes.
 fn batches(claimed: Vec<Claimed>) -> (Vec<Vec<Vec<Claimed>>>, Vec<Claimed>) {
     let mut systems: Vec<(i64, Vec<Claimed>)> = Vec::new();
-    let mut places: HashMap<SystemId, usize> = HashMap::new();
+    let mut indexes: HashMap<SystemId, usize> = HashMap::new();
     let mut surplus = Vec::new();
     for entry in claimed {
-        let place = *places.entry(entry.system_id).or_insert(systems.len());
-        match systems.get_mut(place) {
+        let index = *indexes.entry(entry.system_id).or_insert(systems.len());
+        match systems.get_mut(index) {
             // Once an entry is too much, so are the entries behind it.
             Some((bytes, entries)) => {
                 *bytes += entry.data_size;

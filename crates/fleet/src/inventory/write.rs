@@ -65,13 +65,13 @@ pub async fn write(service: &Fleet, claimed_until: Ts, plans: Vec<Plan>) -> Resu
     if done.is_empty() {
         return Ok(stale);
     }
-    let heard = live.iter_mut().map(|plan| take_applications(plan, &senders)).collect();
+    let reported = live.iter_mut().map(|plan| take_applications(plan, &senders)).collect();
     let facts: Vec<(SystemId, Facts)> =
         live.iter_mut().map(|plan| (plan.system, std::mem::take(&mut plan.facts))).collect();
     let made = records(&mut tx, live, now).await?;
-    tell(&mut tx, &made, now).await?;
+    write_events(&mut tx, &made, now).await?;
     differences(&mut tx, made, now).await?;
-    applications::take_over(service, &mut tx, heard, now).await?;
+    applications::take_over(service, &mut tx, reported, now).await?;
     columns(&mut tx, &senders, facts, now).await?;
     inventory::remove(&mut tx, &done).await?;
     tx.commit().await?;
@@ -83,9 +83,9 @@ fn take_applications(
     plan: &mut Plan,
     senders: &HashMap<SystemId, Sender>,
 ) -> (SystemId, String, Vec<ReportedApplications>) {
-    let known = senders.get(&plan.system).map(|sender| sender.facts.1.clone());
-    let fqdn = plan.facts.fqdn.clone().or(known).unwrap_or_default();
-    (plan.system, fqdn, std::mem::take(&mut plan.heard))
+    let stored_fqdn = senders.get(&plan.system).map(|sender| sender.facts.1.clone());
+    let fqdn = plan.facts.fqdn.clone().or(stored_fqdn).unwrap_or_default();
+    (plan.system, fqdn, std::mem::take(&mut plan.reported))
 }
 
 /// A step of a system that becomes a record: the base of its body, and the step's position.
@@ -140,7 +140,7 @@ async fn planned(tx: &mut Tx, plans: Vec<Plan>, now: Ts) -> Result<Vec<Planned>,
                 }
                 let base_id = match new.base {
                     Base::Stored(id) => id,
-                    Base::Planned(place) => bases.get(place).copied().unwrap_or_default(),
+                    Base::Planned(index) => bases.get(index).copied().unwrap_or_default(),
                 };
                 let record = NewRecord {
                     system_id: plan.system,
@@ -182,7 +182,7 @@ impl Chain {
         let mut ids = ids.into_iter();
         let mut chain = Chain::default();
         for Planned { system, before, received_at, pending } in line {
-            let previous = chain.latest.get(&system).map(|known| known.1).or(before);
+            let previous = chain.latest.get(&system).map(|latest| latest.1).or(before);
             let id = match (pending, previous) {
                 (Some(pending), _) => {
                     let id = ids.next().ok_or_else(|| Failure::Failed("a record has no id".into()))?;
@@ -198,17 +198,17 @@ impl Chain {
                     return Err(Failure::Failed("a repeated document has no earlier record".into()));
                 }
             };
-            let known = chain.latest.entry(system).or_insert((received_at, id));
-            *known = (received_at.max(known.0), id);
+            let latest = chain.latest.entry(system).or_insert((received_at, id));
+            *latest = (received_at.max(latest.0), id);
         }
         Ok(chain)
     }
 }
 
 /// An event for each record that differs from the one before it.
-async fn tell(tx: &mut Tx, made: &[(Option<i64>, Made, Ts)], now: Ts) -> Result<(), Failure> {
+async fn write_events(tx: &mut Tx, made: &[(Option<i64>, Made, Ts)], now: Ts) -> Result<(), Failure> {
     let differing = made.iter().filter(|(previous, made, _)| previous.is_some() && !made.changes.is_empty());
-    let told: Vec<NewEvent> = differing
+    let events: Vec<NewEvent> = differing
         .map(|(previous, made, received_at)| {
             let mut severities: BTreeMap<&str, u64> = BTreeMap::new();
             let mut categories: BTreeMap<&str, u64> = BTreeMap::new();
@@ -230,7 +230,7 @@ async fn tell(tx: &mut Tx, made: &[(Option<i64>, Made, Ts)], now: Ts) -> Result<
             }
         })
         .collect();
-    Ok(events::write(tx, &told).await?)
+    Ok(events::write(tx, &events).await?)
 }
 
 /// Stores the differences, and the alerts that follow from them.
@@ -315,7 +315,7 @@ async fn columns(
 ) -> Result<(), Failure> {
     let mut changed = Vec::new();
     for (id, facts) in facts {
-        if !senders.get(&id).is_some_and(|sender| says_something_new(sender, &facts)) {
+        if !senders.get(&id).is_some_and(|sender| has_new_facts(sender, &facts)) {
             continue;
         }
         // The senders are held already. A stronger lock would let incoming documents of the system wait.
@@ -337,11 +337,11 @@ async fn columns(
     Ok(())
 }
 
-fn says_something_new(sender: &Sender, facts: &Facts) -> bool {
+fn has_new_facts(sender: &Sender, facts: &Facts) -> bool {
     let (system_type, fqdn, ipv4, ipv6, version) = &sender.facts;
     facts.system_type.is_some() && facts.system_type != *system_type
-        || facts.fqdn.as_ref().is_some_and(|said| said != fqdn)
-        || facts.ipv4.is_some_and(|said| said.to_string() != *ipv4)
-        || facts.ipv6.is_some_and(|said| said.to_string() != *ipv6)
-        || facts.version.as_ref().is_some_and(|said| said != version)
+        || facts.fqdn.as_ref().is_some_and(|reported| reported != fqdn)
+        || facts.ipv4.is_some_and(|reported| reported.to_string() != *ipv4)
+        || facts.ipv6.is_some_and(|reported| reported.to_string() != *ipv6)
+        || facts.version.as_ref().is_some_and(|reported| reported != version)
 }

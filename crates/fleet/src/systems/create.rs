@@ -62,7 +62,7 @@ pub async fn create(
         return Err(fields.finish().err().unwrap_or(Error::field("organization_id", "required")));
     }
     let mut tx = service.platform.db.begin().await?;
-    let (granted, place, organization) = home(&mut tx, caller, Action::Create, &new.organization_id).await?;
+    let (granted, node, organization) = home(&mut tx, caller, Action::Create, &new.organization_id).await?;
     let creator = creator(&mut tx, caller, &new).await?;
     let mut fields = check_fields(&new);
     let (created_at, registered_at) = check_times(&mut fields, &new, now);
@@ -70,7 +70,7 @@ pub async fn create(
     let rebranding = rebranding::nearest_to(&mut tx, organization.id).await?.map(|(id, _)| id);
     let mut created = build(service, new, organization, creator, (created_at, registered_at, now));
     created.system.rebranding = rebranding;
-    store(&mut tx, &granted, &place, &created, service).await?;
+    store(&mut tx, &granted, &node, &created, service).await?;
     let event = audit::Event {
         action: AuditAction::SystemCreate,
         object_type: "system",
@@ -95,14 +95,14 @@ pub(super) async fn home(
     id: &str,
 ) -> Result<(Granted<OrgId>, OrgNode, OrgRef)> {
     let found = match id.parse::<OrgId>() {
-        Ok(id) => systems::home(tx, id).await?,
+        Ok(id) => systems::lock_placement(tx, id).await?,
         Err(_) => None,
     };
-    let granted = decide(caller, action, &SystemHome { place: found.as_ref().map(|f| f.0) }).granted()?;
+    let granted = decide(caller, action, &SystemHome { node: found.as_ref().map(|f| f.0) }).granted()?;
     // A grant exists only for a place.
-    let (place, name) = found.ok_or_else(|| Error::internal("a grant without a place"))?;
-    let organization = OrgRef { id: place.path.id, name, org_type: place.org_type };
-    Ok((granted, place, organization))
+    let (node, name) = found.ok_or_else(|| Error::internal("a grant without a place"))?;
+    let organization = OrgRef { id: node.path.id, name, org_type: node.org_type };
+    Ok((granted, node, organization))
 }
 
 /// The caller, or the organization that an owner or distributor names instead.
@@ -110,12 +110,12 @@ async fn creator(tx: &mut Tx, caller: &Caller, new: &NewSystem) -> Result<Creato
     let mut creator = caller.creator().ok_or_else(|| Error::internal("a system created by nobody"))?;
     if let Some(id) = new.created_by_organization_id.as_deref().filter(|id| !id.is_empty()) {
         let named = match id.parse::<OrgId>() {
-            Ok(id) => systems::home(tx, id).await?,
+            Ok(id) => systems::lock_placement(tx, id).await?,
             Err(_) => None,
         };
         attribute_system(caller, named.as_ref().map(|n| &n.0))?;
-        if let Some((place, name)) = named {
-            creator.organization_id = Some(place.path.id);
+        if let Some((node, name)) = named {
+            creator.organization_id = Some(node.path.id);
             creator.organization_name = name;
             creator.on_behalf_of = true;
         }
@@ -192,7 +192,7 @@ fn build(
 async fn store(
     tx: &mut Tx,
     granted: &Granted<OrgId>,
-    place: &OrgNode,
+    node: &OrgNode,
     created: &Created,
     service: &Fleet,
 ) -> Result<()> {
@@ -210,5 +210,5 @@ async fn store(
         updated_at: system.updated_at,
         registered_at: system.registered_at,
     };
-    Ok(systems::insert(tx, granted, &place.path, row).await?)
+    Ok(systems::insert(tx, granted, &node.path, row).await?)
 }

@@ -18,13 +18,13 @@ use bailiwick_store::{
 ///
 /// # Errors
 /// 400 without a format or for a PDF with too many rows, 503 while too many exports are made or sent.
-pub async fn export(service: &Fleet, caller: &Caller, query: SystemQuery, asked: Asked) -> Result<File> {
+pub async fn export(service: &Fleet, caller: &Caller, query: SystemQuery, request: Asked) -> Result<File> {
     let scope = list_scope(caller, Resource::Systems)?;
     let order = prepare(&query)?;
-    let format = Format::parse(&asked.format)?;
+    let format = Format::parse(&request.format)?;
     let kind = ListName { noun: "Systems", plural: "systems" };
     let source = Systems { service: service.clone(), scope, filter: query.filter, order };
-    exports::export(&service.directory, caller, (kind, format), asked.filters, source).await
+    exports::export(&service.directory, caller, (kind, format), request.filters, source).await
 }
 
 struct Systems {
@@ -45,8 +45,8 @@ impl Source for Systems {
     type Line = SystemRecord;
 
     async fn read(&self, step: Step) -> Stored<WalkStep<SystemRecord>> {
-        let known = KnownCounts::default();
-        stored::walk(&self.service.platform.db, &self.scope, &self.filter, self.order, known, &step).await
+        let counts = KnownCounts::default();
+        stored::walk(&self.service.platform.db, &self.scope, &self.filter, self.order, counts, &step).await
     }
 
     async fn count(&self) -> Stored<u64> {

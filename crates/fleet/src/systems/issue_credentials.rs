@@ -30,14 +30,14 @@ pub async fn issue_credentials(
     let hash = hash_secret(secret.secret.reveal(), &*service.platform.entropy);
     let mut tx = service.platform.db.begin().await?;
     // The gate's check may be outdated, so it is repeated on the locked rows.
-    let found = systems::lock(&mut tx, identity.id).await?;
+    let record = systems::lock(&mut tx, identity.id).await?;
     let has_pair = legacy::hold(&mut tx, identity.id).await?;
-    let found = found
-        .filter(|found| has_pair && !found.standing.suspended && !found.standing.deleted)
+    let record = record
+        .filter(|record| has_pair && !record.standing.suspended && !record.standing.deleted)
         .ok_or_else(|| Error::unauthenticated("invalid system credentials"))?;
     let from = ctx.client_ip.to_string();
     legacy::issue(&mut tx, identity.id, &secret.public, &hash, &from, now).await?;
-    let registered_at = found.system.registered_at;
+    let registered_at = record.system.registered_at;
     let event = audit::Event {
         action: AuditAction::SystemIssueCredentials,
         object_type: "system",
@@ -46,8 +46,8 @@ pub async fn issue_credentials(
         after: Some(json!({ "registered_at": registered_at.unwrap_or(now) })),
     };
     audit::record_unattended(&mut tx, now, ctx, event).await?;
-    EventDraft::system(Happening::SecretChanged, &found.system).write(&mut tx, now).await?;
+    EventDraft::system(Happening::SecretChanged, &record.system).write(&mut tx, now).await?;
     tx.bump_auth_epoch(AffectedSystems::Systems(vec![identity.id])).await?;
     tx.commit().await?;
-    Ok(Issued { system_key: found.system.system_key, secret })
+    Ok(Issued { system_key: record.system.system_key, secret })
 }

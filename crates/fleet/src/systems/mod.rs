@@ -60,14 +60,14 @@ pub async fn list(service: &Fleet, caller: &Caller, query: SystemQuery) -> Resul
 /// The systems of a scope.
 pub(crate) async fn list_within(service: &Fleet, scope: Scope, query: SystemQuery) -> Result<Page<System>> {
     let order = prepare(&query)?;
-    let known = known(service, scope, &query, order.0).await?;
+    let counts = known_counts(service, scope, &query, order.0).await?;
     let part = Part { order, page: query.page };
-    let page = systems::list(&service.platform.db, &scope, &query.filter, part, known).await?;
+    let page = systems::list(&service.platform.db, &scope, &query.filter, part, counts).await?;
     Ok(page.map(|record| record.seen_from(&scope).system))
 }
 
-/// What is already known of the list.
-async fn known(
+/// The counts of the list that are cached already, so that the query need not count.
+async fn known_counts(
     service: &Fleet,
     scope: Scope,
     query: &SystemQuery,
@@ -77,9 +77,9 @@ async fn known(
     let has_statuses_only = query.filter == SystemFilter { statuses, ..SystemFilter::default() };
     // The counters of the organizations know how many systems have a status, but not how many are deleted.
     let uncounted = [StatusFilter::NoInventory, StatusFilter::Is(SystemStatus::Deleted)];
-    let asked = query.filter.statuses.as_deref();
+    let statuses = query.filter.statuses.as_deref();
     let is_counted =
-        has_statuses_only && asked.is_some_and(|asked| !asked.iter().any(|s| uncounted.contains(s)));
+        has_statuses_only && statuses.is_some_and(|statuses| !statuses.iter().any(|s| uncounted.contains(s)));
     // A page in the order of status may be behind all systems of some status.
     let is_by_status = has_statuses_only && order == SystemOrder::Status && query.page.offset() > 0;
     let totals = match is_counted || is_by_status {
@@ -97,9 +97,9 @@ async fn listed(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<
     if *filter == SystemFilter::default() {
         return all(service, scope).await.map(Some);
     }
-    let mut asked = filter.statuses.iter().flatten();
+    let mut statuses = filter.statuses.iter().flatten();
     // No epoch moves with the first inventory of a system.
-    if asked.any(|status| *status == StatusFilter::NoInventory) {
+    if statuses.any(|status| *status == StatusFilter::NoInventory) {
         return Ok(None);
     }
     let total = systems::total(&service.platform.db, &scope, filter, KnownCounts::default());

@@ -50,12 +50,12 @@ fn in_progress() -> Error {
     Error::conflict("system reassignment is already in progress")
 }
 
-/// Moves a system, which the first checks loaded as `seen`, and applies the other changes.
+/// Moves a system, which the first checks loaded as `previous`, and applies the other changes.
 pub(super) async fn reassign(
     service: &Fleet,
     caller: &Caller,
     ctx: &RequestContext,
-    seen: System,
+    previous: System,
     to: OrgId,
     change: Change,
 ) -> Result<System> {
@@ -65,7 +65,7 @@ pub(super) async fn reassign(
         ctx: ctx.clone(),
         id: service.platform.fresh(),
         holder: service.platform.fresh(),
-        seen,
+        previous,
         to,
         change,
         copies: BTreeMap::new(),
@@ -82,7 +82,7 @@ struct Work {
     ctx: RequestContext,
     id: ReassignmentId,
     holder: Uuid,
-    seen: System,
+    previous: System,
     to: OrgId,
     change: Change,
     /// The copies that are made or begun: the key of the original, and that of the copy.
@@ -98,7 +98,7 @@ enum Written {
 
 impl Work {
     async fn run(mut self) -> Result<System> {
-        if !self.take(&lock(self.seen.id)).await? {
+        if !self.take(&lock(self.previous.id)).await? {
             return Err(in_progress());
         }
         let outcome = self.locked().await;
@@ -117,7 +117,7 @@ impl Work {
 
     /// Keeps the cleanup of earlier moves from running.
     async fn stop_clearing(&self) -> Result<()> {
-        let (name, deadline) = (transfer::lock(self.seen.id), Instant::now() + WAITING);
+        let (name, deadline) = (transfer::lock(self.previous.id), Instant::now() + WAITING);
         while !self.take(&name).await? {
             if Instant::now() >= deadline {
                 return Err(unavailable("what is cleared up behind the move before takes long"));
@@ -143,13 +143,13 @@ impl Work {
 
     /// Copies the backups that are not copied yet.
     async fn copy(&mut self) -> Result<()> {
-        let mut missing = backups::list(&self.service.platform.db, self.seen.id).await?;
+        let mut missing = backups::list(&self.service.platform.db, self.previous.id).await?;
         missing.retain(|backup| !self.copies.contains_key(&backup.object_key));
         if missing.is_empty() {
             return Ok(());
         }
         for backup in &missing {
-            let copy = backup_objects::object_key(self.to, &self.seen.system_key, &backup.id);
+            let copy = backup_objects::object_key(self.to, &self.previous.system_key, &backup.id);
             self.copies.insert(backup.object_key.clone(), copy);
         }
         let mut tx = self.service.platform.db.begin().await?;
@@ -170,16 +170,16 @@ impl Work {
 
     /// Moves everything at once, if it still may.
     async fn write(&self) -> Result<Written, Aborted> {
-        let (service, id, now) = (&self.service, self.seen.id, self.service.platform.now());
+        let (service, id, now) = (&self.service, self.previous.id, self.service.platform.now());
         let mut tx = service.platform.db.begin().await?;
-        let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
-        let target = decide(&self.caller, Action::Update, &found.target()).granted()?;
-        self.ctx.check_conditions(&service.platform, &found.system)?;
+        let record = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
+        let target = decide(&self.caller, Action::Update, &record.target()).granted()?;
+        self.ctx.check_conditions(&service.platform, &record.system)?;
         let to = self.to.to_string();
-        let (granted, place, _) = home(&mut tx, &self.caller, Action::Update, &to).await?;
-        check_registered(&found.system, to)?;
+        let (granted, node, _) = home(&mut tx, &self.caller, Action::Update, &to).await?;
+        check_registered(&record.system, to)?;
         // Another move was faster, or a lock has expired.
-        let mut is_ours = found.system.organization.id == self.seen.organization.id;
+        let mut is_ours = record.system.organization.id == self.previous.organization.id;
         for name in [lock(id), transfer::lock(id)] {
             is_ours &= leases::give_back(&mut tx, &name, self.holder, now).await?;
         }
@@ -190,9 +190,9 @@ impl Work {
         if !backups.iter().all(|backup| self.copies.contains_key(&backup.object_key)) {
             return Ok(Written::MoreBackups);
         }
-        let (before, from) = (audited(&found.system), found.system.organization.id);
-        let history_rows = move_system(&mut tx, &found.system.system_key, from, self.to, now).await?;
-        let apps_unassigned = reassignments::move_to(&mut tx, &target, &granted, &place.path, now).await?;
+        let (before, from) = (audited(&record.system), record.system.organization.id);
+        let history_rows = move_system(&mut tx, &record.system.system_key, from, self.to, now).await?;
+        let apps_unassigned = reassignments::move_to(&mut tx, &target, &granted, &node.path, now).await?;
         // As it is there: a search must not find it by a creator whom its new readers are not shown.
         let moved = systems::get(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
         let mut system = moved.system;
@@ -217,8 +217,8 @@ impl Work {
         };
         audit::record(&mut tx, now, &self.caller, &self.ctx, event).await?;
         // As it was while it could be read there.
-        EventDraft::system(Happening::Left, &self.seen)
-            .left(&self.seen.organization)
+        EventDraft::system(Happening::Left, &self.previous)
+            .left(&self.previous.organization)
             .write(&mut tx, now)
             .await?;
         EventDraft::system(Happening::Reassigned, &after).write(&mut tx, now).await?;
@@ -235,9 +235,9 @@ impl Work {
     ) -> reassignments::Reassignment<'_> {
         reassignments::Reassignment {
             id: self.id,
-            system_id: self.seen.id,
-            system_key: &self.seen.system_key,
-            from: self.seen.organization.id,
+            system_id: self.previous.id,
+            system_key: &self.previous.system_key,
+            from: self.previous.organization.id,
             to: self.to,
             actor: self.caller.acting_for().or(self.caller.user_id()),
             actor_ip: self.ctx.client_ip.to_string(),
@@ -252,9 +252,9 @@ impl Work {
     fn behind(&self, settled_at: Option<bailiwick_domain::Ts>) -> Cleanup {
         Cleanup {
             reassignment: self.id,
-            system: self.seen.id,
-            system_key: self.seen.system_key.clone(),
-            from: self.seen.organization.id,
+            system: self.previous.id,
+            system_key: self.previous.system_key.clone(),
+            from: self.previous.organization.id,
             originals: self.copies.keys().cloned().collect(),
             copies: self.copies.values().cloned().collect(),
             settled_at,
@@ -265,7 +265,7 @@ impl Work {
     /// copies.
     async fn give_up(&self) {
         let given_up = async {
-            for name in [lock(self.seen.id), transfer::lock(self.seen.id)] {
+            for name in [lock(self.previous.id), transfer::lock(self.previous.id)] {
                 leases::release(&self.service.platform.db, &name, self.holder).await?;
             }
             if !self.copies.is_empty() {
@@ -277,13 +277,13 @@ impl Work {
             Ok::<(), Error>(())
         };
         if let Err(e) = given_up.await {
-            tracing::warn!(system = %self.seen.id, error = %e, "a move that failed is cleared up later");
+            tracing::warn!(system = %self.previous.id, error = %e, "a move that failed is cleared up later");
         }
     }
 }
 
 fn audited(system: &System) -> Value {
-    let mut kept = editable(system);
-    kept["organization_id"] = json!(system.organization.id);
-    kept
+    let mut state = editable(system);
+    state["organization_id"] = json!(system.organization.id);
+    state
 }

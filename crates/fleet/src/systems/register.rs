@@ -26,21 +26,21 @@ pub async fn register(service: &Fleet, ctx: &RequestContext, secret: Option<&str
     let failures = &service.identity.credentials().failures;
     let pair = failures.pair(ctx.client_ip, CredentialKey::Public(&secret.public));
     failures.check(pair, received_at)?;
-    let Some(found) = find(service, &secret, received_at).await? else {
+    let Some(credential) = find(service, &secret, received_at).await? else {
         failures.count(service.as_ref(), pair, received_at).await?;
         return Err(Error::unauthenticated("invalid system secret"));
     };
     failures.confirm(service.as_ref(), pair, received_at).await?;
-    if let Some(done) = settled(service, ctx, &found, received_at)? {
+    if let Some(done) = settled(service, ctx, &credential, received_at)? {
         return Ok(done);
     }
     let from = ctx.client_ip.to_string();
     let mut tx = service.platform.db.begin().await?;
-    if credentials::register(&mut tx, &found, received_at, &from).await? {
-        let draft = EventDraft::system_by_id(Happening::Registered, found.id, &found.system_key);
+    if credentials::register(&mut tx, &credential, received_at, &from).await? {
+        let draft = EventDraft::system_by_id(Happening::Registered, credential.id, &credential.system_key);
         draft.write(&mut tx, received_at).await?;
         tx.commit().await?;
-        return Ok(Registered { system_key: found.system_key, registered_at: received_at });
+        return Ok(Registered { system_key: credential.system_key, registered_at: received_at });
     }
     // Another request has changed the system meanwhile; its present state decides the answer.
     match credentials::by_public(&mut tx, &secret.public).await?.filter(|now| is_right(Some(now), &secret)) {
@@ -54,7 +54,7 @@ pub async fn register(service: &Fleet, ctx: &RequestContext, secret: Option<&str
 async fn find(service: &Fleet, secret: &SystemSecret, now: Ts) -> Result<Option<CredentialRecord>> {
     let memory = service.identity.credentials();
     let part = CredentialKey::Public(&secret.public);
-    let found = if memory.is_unknown(part, now) {
+    let credential = if memory.is_unknown(part, now) {
         None
     } else {
         let read = credentials::by_public(&service.platform.db, &secret.public).await?;
@@ -64,13 +64,13 @@ async fn find(service: &Fleet, secret: &SystemSecret, now: Ts) -> Result<Option<
         }
         read
     };
-    if is_right(found.as_ref(), secret) {
-        return Ok(found);
+    if is_right(credential.as_ref(), secret) {
+        return Ok(credential);
     }
-    let Some(found) = found else { return Ok(None) };
+    let Some(credential) = credential else { return Ok(None) };
     // The first use of a secret with an imported hash.
-    let Some(imported) = Imported::parse(&found.secret_hash) else { return Ok(None) };
-    if !take_over(&service.identity, found.id, &imported, secret.secret.reveal()).await? {
+    let Some(imported) = Imported::parse(&credential.secret_hash) else { return Ok(None) };
+    if !take_over(&service.identity, credential.id, &imported, secret.secret.reveal()).await? {
         return Ok(None);
     }
     let again = credentials::by_public(&service.platform.db, &secret.public).await?;
@@ -78,8 +78,8 @@ async fn find(service: &Fleet, secret: &SystemSecret, now: Ts) -> Result<Option<
     Ok(again.filter(|_| right))
 }
 
-fn is_right(found: Option<&CredentialRecord>, secret: &SystemSecret) -> bool {
-    let hash = found.and_then(|f| SaltedHash::parse(&f.secret_hash));
+fn is_right(credential: Option<&CredentialRecord>, secret: &SystemSecret) -> bool {
+    let hash = credential.and_then(|f| SaltedHash::parse(&f.secret_hash));
     is_secret(hash.as_ref(), secret.secret.reveal())
 }
 
@@ -88,24 +88,24 @@ fn is_right(found: Option<&CredentialRecord>, secret: &SystemSecret) -> bool {
 fn settled(
     service: &Fleet,
     ctx: &RequestContext,
-    found: &CredentialRecord,
+    credential: &CredentialRecord,
     received_at: Ts,
 ) -> Result<Option<Registered>> {
-    if found.is_deleted {
+    if credential.is_deleted {
         return Err(Error::forbidden("system has been deleted"));
     }
-    if let Some(registered_at) = found.registered_at {
+    if let Some(registered_at) = credential.registered_at {
         // A client may repeat a request with a lost answer; a request from before the registration was a concurrent
         // one.
         let in_time = received_at > registered_at
             && received_at <= registered_at.plus(service.settings.systems.registration_repeat);
-        let same_place = found.registered_from.as_deref() == Some(ctx.client_ip.to_string().as_str());
-        if in_time && same_place && found.authenticated_at.is_none() {
-            return Ok(Some(Registered { system_key: found.system_key.clone(), registered_at }));
+        let same_place = credential.registered_from.as_deref() == Some(ctx.client_ip.to_string().as_str());
+        if in_time && same_place && credential.authenticated_at.is_none() {
+            return Ok(Some(Registered { system_key: credential.system_key.clone(), registered_at }));
         }
         return Err(Error::conflict("system is already registered"));
     }
-    if found.is_suspended {
+    if credential.is_suspended {
         return Err(Error::forbidden("system is suspended"));
     }
     Ok(None)

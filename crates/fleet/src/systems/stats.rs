@@ -21,8 +21,8 @@ const LATE: u64 = 50_000;
 /// Systems whose statuses are set at once.
 const BATCH: usize = 500;
 
-/// Sets the statuses that time has changed: of systems that have fallen silent, and, after another timeout was set, of those that
-/// count as active again.
+/// Sets the statuses that time has changed: of systems that have fallen silent, and, after another timeout was set, of
+/// those that count as active again.
 ///
 /// # Errors
 /// The database's.
@@ -50,12 +50,12 @@ pub async fn update_statuses(service: &Fleet) -> Result<()> {
 pub async fn totals(service: &Fleet, caller: &Caller, minutes: Option<u64>) -> Result<(Totals, u64)> {
     let scope = list_scope(caller, Resource::Systems)?;
     let timeout = service.settings.systems.liveness_timeout;
-    let asked = minutes.map_or(timeout, |minutes| Duration::from_secs(minutes.saturating_mul(60)));
-    let totals = if asked == timeout {
+    let limit = minutes.map_or(timeout, |minutes| Duration::from_secs(minutes.saturating_mul(60)));
+    let totals = if limit == timeout {
         of(service, scope).await?
     } else {
         // No system is older than the epoch, and some databases cannot store earlier times.
-        let cutoff = service.platform.now().minus(asked).max(Ts(0));
+        let cutoff = service.platform.now().minus(limit).max(Ts(0));
         stats::totals_at(&service.platform.db, &scope, cutoff).await?
     };
     Ok((totals, minutes.unwrap_or(timeout.as_secs() / 60)))
@@ -124,8 +124,8 @@ pub async fn products(service: &Fleet, caller: &Caller) -> Result<BTreeMap<Strin
     Ok(products)
 }
 
-/// The creators of systems. A system keeps its creator, so they change only when there are more or fewer systems, or with
-/// people.
+/// The creators of systems. A system keeps its creator, so they change only when there are more or fewer systems, or
+/// with people.
 async fn creators_of(service: &Fleet, scope: Scope) -> Result<Vec<CreatorChoice>> {
     let found = async { Ok(creators::creators(&service.platform.db, Of::Systems, &scope).await?) };
     let other = String::new();

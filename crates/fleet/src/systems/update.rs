@@ -37,12 +37,12 @@ pub async fn update(
     gate(caller, Action::Update, Resource::Systems)?;
     let id = id.ok_or(Error::NotFound(ObjectKind::System))?;
     let mut tx = service.platform.db.begin().await?;
-    let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
-    let granted = decide(caller, Action::Update, &found.target()).granted()?;
-    ctx.check_conditions(&service.platform, &found.system)?;
+    let record = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
+    let granted = decide(caller, Action::Update, &record.target()).granted()?;
+    ctx.check_conditions(&service.platform, &record.system)?;
     let change = body()?;
-    let shown_creator = found.clone().seen_from(&hierarchy(caller)).system.created_by;
-    let mut system = found.system;
+    let shown_creator = record.clone().seen_from(&hierarchy(caller)).system.created_by;
+    let mut system = record.system;
     let destination = destination(&mut tx, caller, &system, change.organization_id.as_deref()).await?;
     let before = editable(&system);
     let unmoved = system.clone();

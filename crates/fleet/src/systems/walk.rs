@@ -1,6 +1,6 @@
 //! The list of systems by cursors.
 
-use super::{SystemQuery, SystemRecord, known, prepare};
+use super::{SystemQuery, SystemRecord, known_counts, prepare};
 use crate::Fleet;
 use bailiwick_domain::{CursorPage, Result, System};
 use bailiwick_platform::{answer_cache, cursor::Walk};
@@ -29,16 +29,16 @@ pub async fn walk(
         // Each step but the first has it from its cursor, and counts nothing.
         Some(total) => total,
         None => {
-            let known = known(service, scope, &query, order.0).await?;
-            systems::total(&service.platform.db, &scope, &query.filter, known).await?
+            let counts = known_counts(service, scope, &query, order.0).await?;
+            systems::total(&service.platform.db, &scope, &query.filter, counts).await?
         }
     };
-    let known = KnownCounts { listed: Some(total), totals: None };
-    let found = systems::walk(&service.platform.db, &scope, &query.filter, order, known, &step).await?;
+    let counts = KnownCounts { listed: Some(total), totals: None };
+    let found = systems::walk(&service.platform.db, &scope, &query.filter, order, counts, &step).await?;
     walk.page(seen_from(&scope, found), total, rows)
 }
 
-fn seen_from(scope: &Scope, found: Found<SystemRecord>) -> Found<System> {
-    let rows = found.rows.into_iter().map(|record| record.seen_from(scope).system);
-    Found { rows: rows.collect(), next: found.next }
+fn seen_from(scope: &Scope, records: Found<SystemRecord>) -> Found<System> {
+    let rows = records.rows.into_iter().map(|record| record.seen_from(scope).system);
+    Found { rows: rows.collect(), next: records.next }
 }

@@ -31,15 +31,15 @@ struct Operation {
 }
 
 impl Operation {
-    fn read(path: &str, method: &str, found: &Value) -> Operation {
-        let text = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
+    fn read(path: &str, method: &str, operation: &Value) -> Operation {
+        let text = |key: &str| operation[key].as_str().unwrap_or_default().to_owned();
         Operation {
             id: text("operationId"),
             method: method.to_owned(),
             path: path.to_owned(),
             summary: text("summary"),
-            tag: found["tags"][0].as_str().unwrap_or_default().to_owned(),
-            is_deprecated: found["deprecated"] == true,
+            tag: operation["tags"][0].as_str().unwrap_or_default().to_owned(),
+            is_deprecated: operation["deprecated"] == true,
         }
     }
 
@@ -89,7 +89,7 @@ impl Reference {
         };
         let query = Query::read(text);
         let found = self.index().find(&query);
-        let found = found.iter().filter_map(|place| self.operations.get(*place)).map(Operation::shown);
+        let found = found.iter().filter_map(|number| self.operations.get(*number)).map(Operation::shown);
         json!({
             "version": self.document["info"]["version"],
             "count": self.operations.len(),
@@ -120,7 +120,7 @@ impl Reference {
     }
 
     fn entry(&self, operation: &Operation) -> SearchEntry {
-        let found = self.find(operation);
+        let operation_object = self.find(operation);
         let texts = |list: &Value, key: &str| {
             let list = list.as_array().into_iter().flatten();
             let texts = list.filter_map(|one| if key.is_empty() { one.as_str() } else { one[key].as_str() });
@@ -129,12 +129,12 @@ impl Reference {
         let Operation { id, method, path, summary, tag, .. } = operation;
         let more = [
             vec![id.clone(), tag.clone()],
-            texts(&found["parameters"], "name"),
-            texts(&found["parameters"], "description"),
-            texts(&found["x-permissions"], ""),
-            texts(&found["x-permissions-one-of"], ""),
+            texts(&operation_object["parameters"], "name"),
+            texts(&operation_object["parameters"], "description"),
+            texts(&operation_object["x-permissions"], ""),
+            texts(&operation_object["x-permissions-one-of"], ""),
         ];
-        let description = found["description"].as_str().unwrap_or_default();
+        let description = operation_object["description"].as_str().unwrap_or_default();
         SearchEntry {
             href: operation.href(),
             title: summary.clone(),

@@ -36,12 +36,12 @@ fn schemes(operation: &Value) -> Vec<&str> {
 
 /// What a caller shows to be let in, in words.
 fn credentials(document: &Value, operation: &Value) -> Vec<Value> {
-    let told = |name: &str| {
+    let description = |name: &str| {
         let scheme = &document["components"]["securitySchemes"][name];
         let how = if scheme["scheme"] == "basic" { "Basic" } else { "Bearer" };
         json!({"how": how, "about": scheme["description"]})
     };
-    schemes(operation).into_iter().map(told).collect()
+    schemes(operation).into_iter().map(description).collect()
 }
 
 fn parameters(document: &Value, operation: &Value) -> Vec<Value> {
@@ -94,8 +94,8 @@ fn answers(document: &Value, operation: &Value) -> Vec<Value> {
 }
 
 /// Every media type with its fields and an example.
-fn contents(document: &Value, of: &Value) -> Vec<Value> {
-    let all = of["content"].as_object().into_iter().flatten();
+fn contents(document: &Value, body: &Value) -> Vec<Value> {
+    let all = body["content"].as_object().into_iter().flatten();
     all.map(|(media_type, content)| {
         let examples = content["examples"].as_object().into_iter().flat_map(|all| all.values());
         let example = examples.map(|example| &example["value"]).next();

@@ -71,10 +71,10 @@ pub(super) fn shape<'a>(document: &'a Value, schema: &'a Value, depth: usize) ->
     let follow = |schema: &'a Value| shape(document, schema, depth + 1);
     if let Some(target) = schema["$ref"].as_str() {
         let name = target.rsplit('/').next().unwrap_or_default();
-        let mut found =
+        let mut shape_found =
             target.strip_prefix('#').and_then(|at| document.pointer(at)).map(follow).unwrap_or_default();
-        found.names.push(name);
-        return found;
+        shape_found.names.push(name);
+        return shape_found;
     }
     for key in ["allOf", "oneOf", "anyOf"] {
         if let Some(all) = schema[key].as_array() {
@@ -90,36 +90,36 @@ pub(super) fn shape<'a>(document: &'a Value, schema: &'a Value, depth: usize) ->
         item.kind = format!("list of {}", item.kind);
         return item;
     }
-    let mut found = Shape { kind: kind(schema), values: values(schema), ..Shape::default() };
+    let mut shape_found = Shape { kind: kind(schema), values: values(schema), ..Shape::default() };
     if let Some(fields) = schema["properties"].as_object() {
         let required: Vec<&str> =
             schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        found.fields =
+        shape_found.fields =
             fields.iter().map(|(name, of)| (name.as_str(), of, required.contains(&name.as_str()))).collect();
     } else if schema["additionalProperties"].is_object() {
         let mut of = follow(&schema["additionalProperties"]);
         of.kind = format!("object: each value {}", of.kind);
         return of;
     }
-    found
+    shape_found
 }
 
 fn together<'a>(all: Vec<Shape<'a>>, word: &str) -> Shape<'a> {
     let mut kinds: Vec<String> = Vec::new();
-    let mut found = Shape::default();
+    let mut combined = Shape::default();
     for shape in all {
         if !kinds.contains(&shape.kind) {
             kinds.push(shape.kind);
         }
-        found.values.extend(shape.values);
-        found.fields.extend(shape.fields);
-        found.names.extend(shape.names);
+        combined.values.extend(shape.values);
+        combined.fields.extend(shape.fields);
+        combined.names.extend(shape.names);
     }
     // "null or object" reads better the other way round.
     kinds.sort_by_key(|kind| kind == "null");
-    found.kind =
+    combined.kind =
         if word == " and " { kinds.into_iter().next().unwrap_or_default() } else { kinds.join(word) };
-    found
+    combined
 }
 
 fn kind(schema: &Value) -> String {
@@ -135,8 +135,8 @@ fn kind(schema: &Value) -> String {
 }
 
 fn values(schema: &Value) -> Vec<String> {
-    let of = schema["enum"].as_array().into_iter().flatten();
-    of.filter_map(Value::as_str).map(str::to_owned).collect()
+    let words = schema["enum"].as_array().into_iter().flatten();
+    words.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -155,12 +155,12 @@ mod tests {
             }},
         }}});
         let rows = rows(&document, &json!({"$ref": "#/components/schemas/Tree"}));
-        let told: Vec<String> = rows
+        let listed: Vec<String> = rows
             .iter()
             .map(|row| format!("{} {} {} {}", row.depth, row.name, row.kind, row.is_required))
             .collect();
         assert_eq!(
-            told,
+            listed,
             [
                 "0 id string (uuid) true",
                 "0 state string or null false",

@@ -99,11 +99,11 @@ pub(crate) async fn authenticate(
 ) -> Result<Caller> {
     let refused = || Error::unauthenticated("invalid api key");
     let token = ApiKeyToken::parse(token).ok_or_else(refused)?;
-    let found = api_keys::by_public(&service.platform.db, &token.public).await.map_err(unreadable)?;
+    let stored = api_keys::by_public(&service.platform.db, &token.public).await.map_err(unreadable)?;
     // The same work whether or not there is such a key, so the response time reveals nothing.
-    let hash = found.as_ref().and_then(|key| SaltedHash::parse(&key.secret_hash));
+    let hash = stored.as_ref().and_then(|key| SaltedHash::parse(&key.secret_hash));
     let is_right = is_secret(hash.as_ref(), token.secret.reveal());
-    let key = found.ok_or_else(refused)?;
+    let key = stored.ok_or_else(refused)?;
     let now = service.platform.now();
     if let Some(reason) = refusal(&key, is_right, now) {
         note_refusal(service, &key, request, Event::AuthFailed(reason), now).await;

@@ -75,32 +75,32 @@ pub async fn create(
     let owner = identity(caller)?;
     check_fresh_sign_in(service, caller)?;
     let user = owner.user_id;
-    let place = passwords::location(service, user).await?;
-    let place = place.ok_or_else(|| Error::forbidden("api keys are not available for this account"))?;
+    let location = passwords::location(service, user).await?;
+    let location = location.ok_or_else(|| Error::forbidden("api keys are not available for this account"))?;
     check_limit(api_keys::count_active(&service.platform.db, user, service.platform.now()).await?)?;
     let accepted = accept(body()?)?;
     let wrong = || Error::field("password", "incorrect_password");
-    if !passwords::verify_at(service, user, ctx.client_ip, &accepted.password, &place).await? {
+    if !passwords::verify_at(service, user, ctx.client_ip, &accepted.password, &location).await? {
         return Err(wrong());
     }
     let mut tx = service.platform.db.begin().await?;
     // The user's row is locked: parallel creations wait for each other, and the user cannot be suspended or deleted
     // meanwhile.
-    let held = identities::get_for_login(&mut tx, user).await?.ok_or_else(gone)?;
-    if !held.standing.is_enabled() {
+    let locked_user = identities::get_for_login(&mut tx, user).await?.ok_or_else(gone)?;
+    if !locked_user.standing.is_enabled() {
         return Err(gone());
     }
     // The password checked before must still be current.
-    if !passwords::is_unchanged(&mut tx, user, &place).await? {
+    if !passwords::is_unchanged(&mut tx, user, &location).await? {
         return Err(wrong());
     }
     let now = service.platform.now();
     check_limit(api_keys::count_active(&mut tx, user, now).await?)?;
     let token = ApiKeyToken::generate(&*service.platform.entropy);
-    let key = insert(service, &mut tx, &held, accepted, &token, now).await?;
+    let key = insert(service, &mut tx, &locked_user, accepted, &token, now).await?;
     record(service, &mut tx, caller, ctx, &key, (Event::Created, now)).await?;
     tx.commit().await?;
-    let is_owner = held.organization.org_type == OrgType::Owner;
+    let is_owner = locked_user.organization.org_type == OrgType::Owner;
     Ok((key, token.reveal(is_owner)))
 }
 

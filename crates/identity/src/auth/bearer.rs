@@ -23,7 +23,7 @@ pub struct BearerRequest<'a> {
     pub client_ip: IpAddr,
     /// For the history of API keys.
     pub method: &'a str,
-    /// The same, without query.
+    /// The path without the query, for the history of API keys.
     pub path: &'a str,
 }
 
@@ -81,8 +81,8 @@ pub(crate) async fn authenticate_access_token(service: &Identity, token: &str) -
     }
     let presented =
         tokens::verify(service, TokenKind::Access, token, service.platform.now()).ok_or_else(invalid)?;
-    let found = service.bearers().of(presented.chain).await?;
-    let bearer = found.filter(|b| b.identity.user_id == presented.user_id).ok_or_else(invalid)?;
+    let bearer = service.bearers().find(presented.chain).await?;
+    let bearer = bearer.filter(|b| b.identity.user_id == presented.user_id).ok_or_else(invalid)?;
     refuse_disabled(bearer.standing)?;
     if let Some(reason) = &bearer.revoked {
         return Err(Error::unauthenticated_because("token has been revoked", reason));

@@ -70,9 +70,9 @@ impl Refreshes {
     /// and nothing was changed.
     ///
     /// # Errors
-    /// 429 beyond the rate of such requests; nothing was changed then. 503 when the outcome is unknown. The refresh may have been committed all the same; the presented token is then
-    /// within its grace.
-    pub(crate) async fn of(&self, turn: RefreshTurn) -> Result<Refreshed> {
+    /// 429 beyond the rate of such requests; nothing was changed then. 503 when the outcome is unknown. The refresh may
+    /// have been committed all the same; the presented token is then within its grace.
+    pub(crate) async fn refresh(&self, turn: RefreshTurn) -> Result<Refreshed> {
         if self.turns.is_stopped() {
             return turn.counted.admitted().await.map(|()| None);
         }
@@ -90,10 +90,11 @@ async fn write(
     let counted =
         group.iter_mut().map(|turn| std::mem::replace(&mut turn.counted, TokenRequest::admitted_before()));
     let mut admitting = join_all(counted.map(TokenRequest::admitted)).boxed();
-    // The requests are counted while the chains are read. On SQLite counting needs the writer, which this transaction takes.
+    // The requests are counted while the chains are read. On SQLite counting needs the writer, which this transaction
+    // takes.
     let early = if db.is_postgres() { None } else { Some((&mut admitting).await) };
     let mut tx = db.begin().await?;
-    let mut held = grouped_refresh::hold_free(&mut tx, ids.into_iter().collect()).await?;
+    let mut chains = grouped_refresh::hold_free(&mut tx, ids.into_iter().collect()).await?;
     let admitted = match early {
         Some(admitted) => admitted,
         None => admitting.await,
@@ -101,7 +102,7 @@ async fn write(
     let mut moves = Vec::with_capacity(group.len());
     let mut refresh = |turn: RefreshTurn| {
         // Removed from the map: of two refreshes of one chain in a group, the second is not a plain case.
-        let (chain, user) = held.remove(&turn.chain)?;
+        let (chain, user) = chains.remove(&turn.chain)?;
         let next = after(&chain, &user, &turn, lives)?;
         moves.push((next.clone(), turn.presented));
         Some((next, user))

@@ -51,7 +51,7 @@ impl Counter {
         allowed as usize
     }
 
-    /// The same counter over all processes.
+    /// This counter over all processes.
     fn shared(&self, platform: &Platform, limits: &Limits) -> shared::Counter {
         let text = match self {
             Counter::Pair(account, address) => [b"pair", &account[..], &address_bytes(*address)].concat(),
@@ -95,7 +95,7 @@ impl Attempt {
         self.is_rejected
     }
 
-    /// The same attempt over all processes.
+    /// This attempt over all processes.
     pub fn shared(&self, platform: &Platform, limits: &Limits) -> Guess {
         let shared = |counters: &[Counter]| counters.iter().map(|c| c.shared(platform, limits)).collect();
         Guess { reported: shared(&self.reported), hidden: shared(&self.hidden), at: self.at }
@@ -121,11 +121,12 @@ impl Failures {
         address: IpAddr,
     ) -> Result<Attempt> {
         let address = client_network(address);
-        let of = |account: Account| [Counter::Pair(account.clone(), address), Counter::Account(account)];
+        let counters =
+            |account: Account| [Counter::Pair(account.clone(), address), Counter::Account(account)];
         let (reported, hidden) = match guessed {
-            GuessTarget::User(user) => (of(account_of(user)), None),
+            GuessTarget::User(user) => (counters(account_of(user)), None),
             GuessTarget::Name(name, user) => {
-                (of(token_digest(&format!("name {name}"))), user.map(|user| of(account_of(user))))
+                (counters(token_digest(&format!("name {name}"))), user.map(|user| counters(account_of(user))))
             }
         };
         let reported = [&reported[..], &[Counter::Address(address)]].concat();
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_grows_old_and_the_answer_says_when() {
+    fn a_failure_expires_and_the_wait_is_returned() {
         let all = Failures::new(limits().password_window);
         let later = NOW.plus(Duration::from_secs(60));
         assert_eq!(failures(&all, NOW, |_| ("a".into(), ip(1))), 10);
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_one_user_share_a_limit_that_nobody_is_told_of() {
+    fn the_names_of_one_user_share_a_hidden_limit() {
         let all = Failures::new(limits().password_window);
         let user = "0195fada-0000-7000-8000-000000000001".parse().unwrap();
         let tries = |name| {

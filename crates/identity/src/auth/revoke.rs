@@ -76,10 +76,10 @@ pub async fn revoke_user(
     logins::end_of_user(tx, user, keep_login, now).await?;
     interactions::forget_user(tx, user).await?;
     sessions::revoke_of_user(tx, user, keep, now, reason.as_str()).await?;
-    let (by, of) = (Which::By(user, keep), Which::As(user));
+    let (started_by, acting_as) = (Which::By(user, keep), Which::As(user));
     match reason.for_impersonator(false) {
-        Some(reason) => end_both(tx, now, by, of, Some(reason)).await?,
-        None => end_impersonations(tx, by, now).await?,
+        Some(reason) => end_both(tx, now, started_by, acting_as, Some(reason)).await?,
+        None => end_impersonations(tx, started_by, now).await?,
     }
     Ok(())
 }
@@ -88,13 +88,13 @@ pub async fn revoke_user(
 async fn end_both(
     tx: &mut Tx,
     now: Ts,
-    by: Which,
-    of: Which,
+    started_by: Which,
+    acting_as: Which,
     reason: Option<&str>,
 ) -> Result<(), StoreError> {
-    hold_all(tx, &[by, of], now).await?;
-    end_impersonations(tx, by, now).await?;
-    end(tx, of, now, Cause::Target, reason).await?;
+    hold_all(tx, &[started_by, acting_as], now).await?;
+    end_impersonations(tx, started_by, now).await?;
+    end(tx, acting_as, now, Cause::Target, reason).await?;
     Ok(())
 }
 
@@ -104,11 +104,11 @@ pub async fn end_impersonations_of_destroyed(
     now: Ts,
     whose: Destroyed,
 ) -> Result<(), StoreError> {
-    let (by, of) = match whose {
+    let (started_by, acting_as) = match whose {
         Destroyed::User(user) => (Which::By(user, None), Which::As(user)),
         Destroyed::Below(id, org_type) => (Which::ByBelow(id, org_type), Which::AsBelow(id, org_type)),
     };
-    end_both(tx, now, by, of, Reason::Deleted.for_impersonator(false)).await
+    end_both(tx, now, started_by, acting_as, Reason::Deleted.for_impersonator(false)).await
 }
 
 /// The user or organization whose rows are removed.
@@ -120,7 +120,7 @@ pub enum Destroyed {
     Below(OrgId, OrgType),
 }
 
-/// The same for all users of an organization and of everything below it: to be called when it is suspended or
+/// Ends the sessions of all users of an organization and of everything below it: to be called when it is suspended or
 /// deleted, after its rows were written.
 pub async fn revoke_organization(
     tx: &mut Tx,
@@ -131,10 +131,10 @@ pub async fn revoke_organization(
     logins::end_below(tx, organization, now).await?;
     sessions::revoke_below(tx, organization, now, reason.as_str()).await?;
     let (id, org_type) = organization;
-    let (by, of) = (Which::ByBelow(id, org_type), Which::AsBelow(id, org_type));
+    let (started_by, acting_as) = (Which::ByBelow(id, org_type), Which::AsBelow(id, org_type));
     match reason.for_impersonator(true) {
-        Some(reason) => end_both(tx, now, by, of, Some(reason)).await?,
-        None => end_impersonations(tx, by, now).await?,
+        Some(reason) => end_both(tx, now, started_by, acting_as, Some(reason)).await?,
+        None => end_impersonations(tx, started_by, now).await?,
     }
     Ok(())
 }

@@ -46,7 +46,7 @@ fn session(service: &Identity, identity: &UserIdentity, chain: &Chain, now: Ts) 
 /// Characters that are kept of the name that a client gives of itself.
 const DEVICE_CHARS: usize = 200;
 
-/// What a request says of the device it comes from.
+/// The device that a request comes from, by its headers.
 fn device_of(ctx: &RequestContext) -> Device {
     let name = ctx.user_agent.as_deref().map(|name| name.chars().take(DEVICE_CHARS).collect());
     Device { user_agent: name, client_ip: Some(ctx.client_ip.to_string()), by_operator: false }
@@ -75,7 +75,7 @@ fn fresh_chain(service: &Identity, user: UserId, sign_in: SignIn, now: Ts, life:
 pub(crate) struct SignIn {
     /// The browser login at the embedded provider.
     pub(crate) login: Option<LoginId>,
-    /// When, as the provider says; an external issuer that says nothing has just been asked.
+    /// When, according to the provider; for an external issuer that names no time, now.
     pub(crate) at: Option<Ts>,
     /// How, at the embedded provider.
     pub(crate) methods: Option<SignInMethods>,
@@ -154,7 +154,7 @@ pub async fn refresh(service: &Identity, counted: TokenRequest, refresh_token: &
         at: now,
         counted,
     };
-    match service.refreshes().of(turn).await? {
+    match service.refreshes().refresh(turn).await? {
         Some((chain, user)) => session(service, &identity_of(&service.platform.catalogue, user), &chain, now),
         None => refresh_alone(service, &presented, now).await,
     }
@@ -175,7 +175,7 @@ async fn refresh_alone(service: &Identity, presented: &Presented, now: Ts) -> Re
     if chain.revoked.is_some() || user.standing.is_gone() {
         return Err(Error::unauthenticated("refresh token has been revoked"));
     }
-    let chain = match worth(service, &mut tx, chain, presented.token_id, now).await? {
+    let chain = match judge_presented(service, &mut tx, chain, presented.token_id, now).await? {
         RefreshOutcome::Next(chain) => chain,
         // This transaction wrote nothing: the request that won this refresh has already moved the chain on.
         RefreshOutcome::Same(chain) => chain,
@@ -191,7 +191,7 @@ async fn refresh_alone(service: &Identity, presented: &Presented, now: Ts) -> Re
     Ok(session)
 }
 
-async fn worth(
+async fn judge_presented(
     service: &Identity,
     tx: &mut Tx,
     chain: Chain,
@@ -234,7 +234,8 @@ pub async fn logout(service: &Identity, caller: &Caller) -> Result<()> {
     tx.commit().await.map_err(unreadable)
 }
 
-/// An access token without a provider login. Its chain lives as long as the token and ends with a logout like any other.
+/// An access token without a provider login. Its chain lives as long as the token and ends with a logout like any
+/// other.
 pub async fn issue_token(service: &Identity, user: UserId) -> Result<Session> {
     let mut tx = service.platform.db.begin().await?;
     let session = issue(service, &mut tx, user, Device::default()).await?;
@@ -242,7 +243,7 @@ pub async fn issue_token(service: &Identity, user: UserId) -> Result<Session> {
     Ok(session)
 }
 
-/// The same for an operator's scripts (`bailiwick token`): recorded, and shown as what it is.
+/// An access token for an operator's scripts (`bailiwick token`): recorded, and shown as what it is.
 pub async fn issue_operator_token(service: &Identity, user: UserId) -> Result<Session> {
     let mut tx = service.platform.db.begin().await?;
     let device = Device { by_operator: true, ..Device::default() };

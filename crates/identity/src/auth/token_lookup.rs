@@ -56,7 +56,7 @@ impl TokenLookup {
     ///
     /// # Errors
     /// 503 when the chain cannot be read.
-    pub(crate) async fn of(&self, chain: ChainId) -> Result<Option<Arc<Bearer>>> {
+    pub(crate) async fn find(&self, chain: ChainId) -> Result<Option<Arc<Bearer>>> {
         if self.rows.is_stopped() {
             // The process is stopping: its last requests do not wait for a group.
             let read = read(self.db.clone(), self.catalogue.clone(), vec![chain]).await;
@@ -75,7 +75,7 @@ async fn read(
     ids.sort_unstable();
     ids.dedup();
     let rows = sessions::with_users(&db, ids).await?;
-    let found: HashMap<ChainId, Arc<Bearer>> = rows
+    let bearers: HashMap<ChainId, Arc<Bearer>> = rows
         .into_iter()
         .map(|(chain, user)| {
             let standing = user.standing;
@@ -91,5 +91,5 @@ async fn read(
             )
         })
         .collect();
-    Ok(group.iter().map(|chain| found.get(chain).cloned()).collect())
+    Ok(group.iter().map(|chain| bearers.get(chain).cloned()).collect())
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UserObject {
     pub id: UserId,
-    /// The same again, for older clients.
+    /// The id again, for older clients.
     pub logto_id: UserId,
     /// User name.
     pub username: String,

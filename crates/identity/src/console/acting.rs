@@ -23,7 +23,7 @@ pub struct Open {
 /// The open impersonation of the person; none for people who may not impersonate.
 ///
 /// # Errors
-/// 503 when it cannot be told.
+/// 503 when the state cannot be read.
 pub async fn open(service: &Identity, browser: &BrowserSession) -> Result<Option<Open>> {
     if !browser.impersonates || !browser.own.holds(Permission::ImpersonateUsers) {
         return Ok(None);

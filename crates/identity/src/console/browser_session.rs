@@ -51,7 +51,7 @@ impl BrowserSession {
 /// The session behind a cookie; none when the cookie names no session.
 ///
 /// # Errors
-/// 503 when it cannot be told.
+/// 503 when the session cannot be read.
 pub async fn browser_session(service: &Identity, cookie: &str) -> Result<Option<BrowserSession>> {
     find(service, cookie, true).await
 }
@@ -59,7 +59,7 @@ pub async fn browser_session(service: &Identity, cookie: &str) -> Result<Option<
 /// Whose an open stream of this session is at this moment. An open page alone does not make the session live longer.
 ///
 /// # Errors
-/// 401 when the session or its impersonation is over, 503 when it cannot be told.
+/// 401 when the session or its impersonation is over, 503 when it cannot be read.
 pub async fn present(service: &Identity, cookie: &str) -> Result<Caller> {
     let browser = find(service, cookie, false).await?;
     browser.ok_or_else(|| Error::unauthenticated("the session is over"))?.caller().cloned()
@@ -67,12 +67,12 @@ pub async fn present(service: &Identity, cookie: &str) -> Result<Caller> {
 
 async fn find(service: &Identity, cookie: &str, renews: bool) -> Result<Option<BrowserSession>> {
     let Some(hash) = digest_of(cookie) else { return Ok(None) };
-    let found = console_sessions::get(&service.platform.db, &hash, service.platform.now())
+    let stored = console_sessions::get(&service.platform.db, &hash, service.platform.now())
         .await
         .map_err(unreadable)?;
-    let Some(session) = found else { return Ok(None) };
+    let Some(session) = stored else { return Ok(None) };
     let is_renewed = renews && renew(service, &session).await?;
-    let Some(bearer) = service.bearers().of(session.chain).await? else { return Ok(None) };
+    let Some(bearer) = service.bearers().find(session.chain).await? else { return Ok(None) };
     if bearer.revoked.is_some() || refuse_disabled(bearer.standing).is_err() {
         return Ok(None);
     }
@@ -102,7 +102,7 @@ async fn renew(service: &Identity, session: &ConsoleSession) -> Result<bool> {
     };
     // Not the plain case: another request of this browser has taken the turn, or the chain is over. Either is seen when
     // the chain is read.
-    Ok(service.refreshes().of(turn).await?.is_some())
+    Ok(service.refreshes().refresh(turn).await?.is_some())
 }
 
 async fn acting(service: &Identity, own: &Caller, id: ImpersonationId) -> Result<Acting> {

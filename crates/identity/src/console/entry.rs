@@ -1,5 +1,5 @@
-//! The way in: to the provider with a fresh `state`, `nonce` and PKCE verifier, and back with a code that is exchanged
-//! here, on the server.
+//! The sign-in to the console: the browser is sent to the provider with a fresh `state`, `nonce` and PKCE verifier, and
+//! returns with a code that is exchanged here, on the server.
 //!
 //! The state between the two travels with the browser, sealed: the browser can neither read nor make one. Nothing is
 //! written before the person has signed in.
@@ -33,12 +33,12 @@ use url::form_urlencoded;
 const PURPOSE: &str = "console entry";
 /// How long a sign-in may take.
 pub const ENTRY_LIFE: Duration = Duration::from_secs(3600);
-/// Longest cookie that is looked at, in bytes.
+/// Longest cookie that is read, in bytes.
 const MAX_COOKIE_BYTES: usize = 4096;
 /// Longest page that is kept, in bytes.
 const MAX_PAGE_BYTES: usize = 1500;
 
-/// The way to the provider.
+/// The redirect to the provider.
 #[derive(Clone, Debug)]
 pub struct SignInRedirect {
     /// Where the browser is sent.
@@ -76,7 +76,7 @@ impl From<Error> for CallbackError {
     }
 }
 
-/// What is remembered of an entry.
+/// The state of a sign-in that has begun, sealed into a cookie.
 #[derive(Serialize, Deserialize)]
 struct PendingSignIn {
     state: String,
@@ -95,11 +95,12 @@ pub fn is_available(service: &Identity) -> bool {
     service.settings.identity.is_embedded() || service.settings.console.client_id.is_some()
 }
 
-/// `max_age` of a request for a fresh sign-in. The provider does not ask again for a password that it got within this time.
+/// `max_age` of a request for a fresh sign-in. The provider does not ask again for a password that it got within this
+/// time.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// Begins an entry. `redirect_uri`: where the browser comes back to; `page`: what it wanted to see. `is_fresh`: for a page that
-/// wants a fresh sign-in (spec: authentication#fresh-sign-in).
+/// Begins an entry. `redirect_uri`: where the browser comes back to; `page`: what it wanted to see. `is_fresh`: for a
+/// page that wants a fresh sign-in (spec: authentication#fresh-sign-in).
 ///
 /// # Errors
 /// 502, 503 and 504 for an external issuer.
@@ -110,7 +111,7 @@ pub async fn begin(
     is_fresh: bool,
 ) -> Result<SignInRedirect> {
     let fresh = || fresh_secret(&*service.platform.entropy);
-    let waiting = PendingSignIn {
+    let pending = PendingSignIn {
         state: fresh(),
         nonce: fresh(),
         verifier: fresh(),
@@ -127,7 +128,7 @@ pub async fn begin(
             (relying_party::authorization_endpoint(service, external).await, client)
         }
     };
-    let challenge = URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, waiting.verifier.as_bytes()));
+    let challenge = URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, pending.verifier.as_bytes()));
     let mut query = form_urlencoded::Serializer::new(String::new());
     if is_fresh {
         let longest = service.settings.tokens.fresh_sign_in.min(FRESH);
@@ -138,13 +139,13 @@ pub async fn begin(
         .append_pair("client_id", client_id)
         .append_pair("redirect_uri", redirect_uri)
         .append_pair("scope", "openid profile email")
-        .append_pair("state", &waiting.state)
-        .append_pair("nonce", &waiting.nonce)
+        .append_pair("state", &pending.state)
+        .append_pair("nonce", &pending.nonce)
         .append_pair("code_challenge", &challenge)
         .append_pair("code_challenge_method", "S256")
         .finish();
     let separator = if endpoint.contains('?') { '&' } else { '?' };
-    let text = serde_json::to_vec(&waiting).map_err(Error::internal)?;
+    let text = serde_json::to_vec(&pending).map_err(Error::internal)?;
     let sealed = service.platform.keys.seal(PURPOSE, &text, &*service.platform.entropy)?;
     Ok(SignInRedirect {
         address: format!("{endpoint}{separator}{query}"),
@@ -165,34 +166,35 @@ pub async fn complete(
     answer: &Parameters,
 ) -> Result<CompletedSignIn, CallbackError> {
     let one = |name| answer.one(name).ok().flatten();
-    let waiting = cookie
-        .and_then(|cookie| waiting(service, cookie, service.platform.now()))
+    let pending = cookie
+        .and_then(|cookie| open_cookie(service, cookie, service.platform.now()))
         .ok_or(CallbackError::Stale)?;
-    let is_ours = one("state").is_some_and(|state| is_same(state, &waiting.state));
-    if !is_ours {
+    let is_own_state = one("state").is_some_and(|state| is_same(state, &pending.state));
+    if !is_own_state {
         return Err(CallbackError::Stale);
     }
     let Some(code) = one("code") else { return Err(CallbackError::NotAdmitted) };
     let session = match &service.external {
-        None => redeem(service, ctx, counted, code, &waiting).await?,
+        None => redeem(service, ctx, counted, code, &pending).await?,
         Some(external) => {
             let console = &service.settings.console;
             let redemption = relying_party::Redemption {
                 client_id: console.client_id.as_deref().ok_or(CallbackError::NotAdmitted)?,
                 secret: console.client_secret.as_ref().map(|secret| secret.reveal().as_str()),
                 code,
-                redirect_uri: &waiting.redirect_uri,
-                verifier: &waiting.verifier,
-                nonce: &waiting.nonce,
+                redirect_uri: &pending.redirect_uri,
+                verifier: &pending.verifier,
+                nonce: &pending.nonce,
             };
-            let found = counted.beside(relying_party::redeem(service, external, &redemption)).await?;
-            let found = found.ok_or(CallbackError::NotAdmitted)?;
-            let mut sign_in = found.sign_in;
-            if waiting.is_fresh {
-                // It must say when that was (OpenID Connect Core §3.1.2.1): an issuer that does not has not heard the question.
+            let token_user = counted.beside(relying_party::redeem(service, external, &redemption)).await?;
+            let token_user = token_user.ok_or(CallbackError::NotAdmitted)?;
+            let mut sign_in = token_user.sign_in;
+            if pending.is_fresh {
+                // An issuer that supports `max_age` must return `auth_time` (OpenID Connect Core §3.1.2.1); without it
+                // the sign-in does not count as fresh.
                 sign_in.at.get_or_insert(Ts(0));
             }
-            auth::start(service, ctx, found.user, sign_in).await?
+            auth::start(service, ctx, token_user.user, sign_in).await?
         }
     };
     let before = before.and_then(digest_of);
@@ -210,7 +212,7 @@ pub async fn complete(
     }
     let cookie = sign_in(service, &mut tx, session.chain).await?;
     tx.commit().await.map_err(unreadable)?;
-    Ok(CompletedSignIn { cookie, page: waiting.page })
+    Ok(CompletedSignIn { cookie, page: pending.page })
 }
 
 /// The chain of an earlier session of the same person, so that signing in again leaves no session behind. A session
@@ -223,18 +225,18 @@ async fn earlier(service: &Identity, session: &Session, hash: &[u8]) -> Result<O
     Ok(old.filter(is_replaced).map(|old| old.chain).filter(|chain| *chain != session.chain))
 }
 
-fn waiting(service: &Identity, cookie: &str, now: Ts) -> Option<PendingSignIn> {
+fn open_cookie(service: &Identity, cookie: &str, now: Ts) -> Option<PendingSignIn> {
     if cookie.len() > MAX_COOKIE_BYTES {
         return None;
     }
     let sealed = URL_SAFE_NO_PAD.decode(cookie).ok()?;
     let text = service.platform.keys.open(PURPOSE, &sealed).ok()?;
-    let waiting: PendingSignIn = serde_json::from_slice(&text).ok()?;
-    (waiting.expires_at > now.secs()).then_some(waiting)
+    let pending: PendingSignIn = serde_json::from_slice(&text).ok()?;
+    (pending.expires_at > now.secs()).then_some(pending)
 }
 
-fn is_same(given: &str, expected: &str) -> bool {
-    constant_time::verify_slices_are_equal(given.as_bytes(), expected.as_bytes()).is_ok()
+fn is_same(received: &str, expected: &str) -> bool {
+    constant_time::verify_slices_are_equal(received.as_bytes(), expected.as_bytes()).is_ok()
 }
 
 /// The code of the embedded provider, exchanged without leaving the process.
@@ -243,13 +245,13 @@ async fn redeem(
     ctx: &RequestContext,
     counted: TokenRequest,
     code: &str,
-    waiting: &PendingSignIn,
+    pending: &PendingSignIn,
 ) -> Result<Session, CallbackError> {
     let form = form_urlencoded::Serializer::new(String::new())
         .append_pair("grant_type", "authorization_code")
         .append_pair("code", code)
-        .append_pair("redirect_uri", &waiting.redirect_uri)
-        .append_pair("code_verifier", &waiting.verifier)
+        .append_pair("redirect_uri", &pending.redirect_uri)
+        .append_pair("code_verifier", &pending.verifier)
         .finish();
     let client = clients::find(&service.settings, clients::CONSOLE_ID).ok_or(CallbackError::NotAdmitted)?;
     let parameters = Parameters::parse(form.as_bytes());
@@ -259,7 +261,7 @@ async fn redeem(
         Err(ProviderError::Fault(error)) => return Err(CallbackError::Fault(error)),
     };
     let nonce = tokens.id_token.as_deref().and_then(nonce_of);
-    if !nonce.is_some_and(|nonce| is_same(&nonce, &waiting.nonce)) {
+    if !nonce.is_some_and(|nonce| is_same(&nonce, &pending.nonce)) {
         return Err(CallbackError::Stale);
     }
     let counted = TokenRequest::admitted_before();

@@ -1,9 +1,9 @@
 //! Sessions of the console: a browser signs in at the provider, and from then on its cookie names a session chain. No
 //! token ever reaches the browser.
 //!
-//! [`entry`] leads to the provider and back; [`browser_session()`] says whose a request is; [`leave()`] signs out. A cookie is 256
-//! random bits, stored as their SHA-256. What ends the chain ends the session with it, for the very next request of
-//! every process.
+//! [`entry`] leads to the provider and back; [`browser_session()`] says whose a request is; [`leave()`] signs out. A
+//! cookie is 256 random bits, stored as their SHA-256. What ends the chain ends the session with it, for the very next
+//! request of every process.
 
 mod acting;
 mod browser_session;

@@ -53,9 +53,10 @@ impl Default for CheckPermits {
 /// # Errors
 /// 503 when too many calls wait for a permit, or when the new form cannot be stored.
 pub async fn take_over(service: &Identity, id: SystemId, imported: &Imported, secret: &str) -> Result<bool> {
-    let waiting = service.credentials().imported.0.clone().acquire_owned();
-    let turn = acquire_within(waiting, LONGEST_WAIT, "too many imported secrets wait to be checked").await?;
-    if !passwords::hash_matches(secret, &imported.0, turn).await? {
+    let acquiring = service.credentials().imported.0.clone().acquire_owned();
+    let permit =
+        acquire_within(acquiring, LONGEST_WAIT, "too many imported secrets wait to be checked").await?;
+    if !passwords::hash_matches(secret, &imported.0, permit).await? {
         return Ok(false);
     }
     let own = hash_secret(secret, &*service.platform.entropy);

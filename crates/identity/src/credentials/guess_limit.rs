@@ -1,8 +1,8 @@
 //! Limits on guessing (spec: systems-interface#failure-limits). Failures are counted per address and key, so knowing a
 //! key does not lock its system out.
 //!
-//! Each failure is counted in this process and over all processes. A right credential is not counted; it asks the others
-//! only where this process knows of failures, or has heard that another one refuses the pair.
+//! Each failure is counted in this process and over all processes. A right credential is not counted; it asks the
+//! others only where this process knows of failures, or has been notified that another one refuses the pair.
 
 use bailiwick_domain::{Error, Result, Ts, metrics::Counter};
 use bailiwick_platform::{
@@ -112,8 +112,8 @@ impl Failures {
         }
     }
 
-    /// Counts a failure over all processes; the first one beyond the limit is already refused. When it is answered, every
-    /// process refuses the pair.
+    /// Counts a failure over all processes; the first one beyond the limit is already refused. When it is answered,
+    /// every process refuses the pair.
     ///
     /// # Errors
     /// 429 with the rest of the minute.

@@ -96,13 +96,16 @@ fn refuse(wrong: Vec<FieldError>) -> Result<()> {
     if wrong.is_empty() { Ok(()) } else { Err(Error::Invalid(wrong)) }
 }
 
-fn at(line: usize, column: &str, what: &str) -> FieldError {
-    FieldError::new(format!("line {line}, {column}"), what)
+fn field_error(line: usize, column: &str, message: &str) -> FieldError {
+    FieldError::new(format!("line {line}, {column}"), message)
 }
 
 fn read(line: usize, cells: &[String], now: Ts) -> Result<Row, FieldError> {
     let cell = |n: usize| cells.get(n).map(String::as_str).unwrap_or_default();
-    let wrong = |n: usize, what: &str| at(line, COLUMNS.get(n).copied().unwrap_or_default(), what);
+    let wrong = |n: usize, message: &str| {
+        let column = COLUMNS.get(n).copied().unwrap_or_default();
+        field_error(line, column, message)
+    };
     let system = cell(0).parse().map_err(|_| wrong(0, "is no id of a system"))?;
     let pair = match (cell(1), cell(2)) {
         ("", "") => None,
@@ -153,9 +156,9 @@ fn repeated(rows: &[Row]) -> Vec<FieldError> {
         let key = row.key.as_ref().map(|(key, ..)| ("system_key", key.to_string()));
         let public = row.key.as_ref().map(|(_, public, _)| ("secret_public", public.clone()));
         let system = Some(("system_id", row.system.to_string()));
-        for named in [system, pair, key, public].into_iter().flatten() {
-            if !seen.insert(named.clone()) {
-                wrong.push(at(row.line, named.0, "is in the file twice"));
+        for value in [system, pair, key, public].into_iter().flatten() {
+            if !seen.insert(value.clone()) {
+                wrong.push(field_error(row.line, value.0, "is in the file twice"));
             }
         }
     }
@@ -165,11 +168,11 @@ fn repeated(rows: &[Row]) -> Vec<FieldError> {
 /// Writes a row. The inner error says why the row cannot be imported.
 async fn take(service: &Identity, tx: &mut Tx, row: &Row) -> Result<Result<Imports, FieldError>> {
     let (now, mut taken) = (service.platform.now(), Imports::default());
-    let wrong = |column: &str, what: &str| Ok(Err(at(row.line, column, what)));
-    let Some(found) = systems::lock(tx, row.system).await? else {
+    let wrong = |column: &str, message: &str| Ok(Err(field_error(row.line, column, message)));
+    let Some(record) = systems::lock(tx, row.system).await? else {
         return wrong("system_id", "is no id of a system");
     };
-    let mut system = found.system;
+    let mut system = record.system;
     if let Some((key, public, hash)) = &row.key {
         let same_key = credentials::by_keys(&service.platform.db, vec![key.to_string()]).await?;
         let same_public = credentials::by_public(&service.platform.db, public).await?;

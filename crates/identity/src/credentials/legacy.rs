@@ -53,7 +53,7 @@ async fn by_pair(
         (service.credentials(), service.platform.now(), CredentialKey::Legacy(&basic.key));
     let pair = memory.failures.pair(client_ip, sought);
     memory.failures.check(pair, now)?;
-    let found = if is_legacy_id(&basic.key) && !memory.is_unknown(sought, now) {
+    let record = if is_legacy_id(&basic.key) && !memory.is_unknown(sought, now) {
         let longest = service.platform.db.longest_wait();
         let read = tokio::time::timeout(longest, legacy::by_id(&service.platform.db, &basic.key)).await;
         let read = read
@@ -68,9 +68,9 @@ async fn by_pair(
         None
     };
     // The same work whatever the error, so the response time reveals nothing.
-    let hash = found.as_ref().and_then(|(_, hash)| SaltedHash::parse(hash));
+    let hash = record.as_ref().and_then(|(_, hash)| SaltedHash::parse(hash));
     let is_right = is_secret(hash.as_ref(), basic.password().unwrap_or_default());
-    let matching = found.filter(|(system, _)| {
+    let matching = record.filter(|(system, _)| {
         let may_call = system.registered_at.is_some() || !must_be_registered;
         is_right & may_call & !system.is_suspended & !system.is_deleted
     });

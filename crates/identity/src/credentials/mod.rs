@@ -2,9 +2,10 @@
 //! never out of date.
 //!
 //! The rows of a system stay in memory, tagged with the *auth epoch* read before them. Every transaction that can
-//! change the rights of a credential moves the epoch, and says which systems it concerns; their entries with an older epoch
-//! are read again. `store::epoch` decides when the epoch is known without a query. Where it must be read, all waiting requests
-//! share one read. Rows are read in groups too, so a move that concerns all does not cost one query per request.
+//! change the rights of a credential moves the epoch, and says which systems it concerns; their entries with an older
+//! epoch are read again. `store::epoch` decides when the epoch is known without a query. Where it must be read, all
+//! waiting requests share one read. Rows are read in groups too, so a move that concerns all does not cost one query
+//! per request.
 
 mod argon2_secrets;
 pub(crate) mod basic;
@@ -44,8 +45,8 @@ const ROWS: usize = 256;
 
 /// A key to be read, with an epoch that was read before.
 type Wanted = (String, i64);
-/// The system with a key, and whether the epoch stayed the same while it was read. If not, the row may be that of a commit
-/// that a failover loses, while the epoch of the entry stays valid.
+/// The system with a key, and whether the epoch stayed the same while it was read. If not, the row may be that of a
+/// commit that a failover loses, while the epoch of the entry stays valid.
 type ReadCredential = (Option<Arc<CachedCredential>>, bool);
 
 /// The cached credentials; bounded.
@@ -118,8 +119,8 @@ impl Credentials {
             return Ok(None);
         }
         let read = self.rows.submit_within(service.platform.db.longest_wait(), (key.to_owned(), epoch)).await;
-        let (found, lasts) = read.map_err(|e| Error::security_unavailable(e.0.to_string()))?;
-        match &found {
+        let (credential, lasts) = read.map_err(|e| Error::security_unavailable(e.0.to_string()))?;
+        match &credential {
             None => self.unknown.insert(key_hash, now),
             // A registration raises no epoch, so a system is not cached before its registration.
             Some(entry) if lasts && entry.registered_at.is_some() => {
@@ -127,7 +128,7 @@ impl Credentials {
             }
             Some(_) => {}
         }
-        Ok(found)
+        Ok(credential)
     }
 
     /// Keys and lookup parts are random: one that did not exist a moment ago will not exist now.
@@ -146,9 +147,9 @@ impl Credentials {
     }
 }
 
-async fn read_epoch(db: Db, waiting: usize) -> Result<Vec<i64>, StoreError> {
+async fn read_epoch(db: Db, count: usize) -> Result<Vec<i64>, StoreError> {
     let epoch = db.auth_epoch().await?;
-    Ok(vec![epoch; waiting])
+    Ok(vec![epoch; count])
 }
 
 /// One statement for all waiting keys. Every requested epoch was read before, so the newest of them is a correct tag.
@@ -158,12 +159,12 @@ async fn read_rows(db: Db, group: Vec<Wanted>) -> Result<Vec<ReadCredential>, St
     keys.sort_unstable();
     keys.dedup();
     let rows = credentials::by_keys(&db, keys).await?;
-    let found: HashMap<String, Arc<CachedCredential>> = rows
+    let credentials: HashMap<String, Arc<CachedCredential>> = rows
         .into_iter()
         .map(|row| (row.system_key.clone(), Arc::new(CachedCredential::new(row, epoch))))
         .collect();
     let lasts = db.auth_epoch().await? == epoch;
-    Ok(group.iter().map(|(key, _)| (found.get(key).cloned(), lasts)).collect())
+    Ok(group.iter().map(|(key, _)| (credentials.get(key).cloned(), lasts)).collect())
 }
 
 /// The system that calls, or the refusal of spec: systems-interface#authentication. `authorization` is the header as
@@ -219,7 +220,7 @@ async fn first_use(
     let wanted = (entry.identity.system_key.clone(), entry.epoch);
     let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
     let again = read_rows(service.platform.db.clone(), vec![wanted]).await.map_err(unavailable)?;
-    Ok(again.into_iter().find_map(|(found, _)| found).filter(|e| {
+    Ok(again.into_iter().find_map(|(credential, _)| credential).filter(|e| {
         (secret.public == e.public) & e.is_allowed & is_secret(Some(&e.hash), secret.secret.reveal())
     }))
 }

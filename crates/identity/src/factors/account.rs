@@ -110,7 +110,8 @@ impl<'a> Change<'a> {
         Ok(self.tx.commit().await?)
     }
 
-    /// Refuses a removal that leaves a user without a second factor they must have. Without any factor the recovery codes go too.
+    /// Refuses a removal that leaves a user without a second factor they must have. Without any factor the recovery
+    /// codes go too.
     pub(super) async fn check_what_is_left(&mut self, service: &Identity) -> Result<()> {
         let standing = factors::standing(&mut self.tx, self.user.id).await?;
         if standing.has_any() {
@@ -124,8 +125,8 @@ impl<'a> Change<'a> {
     }
 }
 
-/// After a factor was added: recovery codes where there are none, and an end to sign-ins of this user that wait at a step that
-/// was right before. `keep`: the sign-in that has added it.
+/// After a factor was added: recovery codes where there are none, and an end to sign-ins of this user that wait at a
+/// step that was right before. `keep`: the sign-in that has added it.
 pub(crate) async fn settle_added(
     service: &Identity,
     tx: &mut Tx,
@@ -168,7 +169,8 @@ pub(crate) async fn record_at_sign_in(
     audit::record_own_with(tx, now, ctx, whose, AuditAction::UserAddSecondFactor, after).await
 }
 
-/// A secret for an authenticator application of the caller: that of the offer `before` while it counts, else a fresh one.
+/// A secret for an authenticator application of the caller: that of the offer `before` while it counts, else a fresh
+/// one.
 ///
 /// # Errors
 /// 401 without a fresh sign-in, 403 where there are none to have.

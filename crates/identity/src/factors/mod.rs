@@ -1,8 +1,10 @@
-//! Second factors of the embedded provider (docs/identity.md): passkeys, an authenticator application and recovery codes.
+//! Second factors of the embedded provider (docs/identity.md): passkeys, an authenticator application and recovery
+//! codes.
 //!
-//! [`requirement`] decides at a sign-in what must follow the password, and [`prove`] checks it. People manage their own factors
-//! through [`account`] and [`account_passkeys`]. An administrator or operator removes lost ones through [`reset`]. A new factor
-//! ([`passkeys`], [`totp`]) is not stored before it is proved: the browser holds it, sealed, in a [`challenge`].
+//! [`requirement`] decides at a sign-in what must follow the password, and [`prove`] checks it. People manage their own
+//! factors through [`account`] and [`account_passkeys`]. An administrator or operator removes lost ones through
+//! [`reset`]. A new factor ([`passkeys`], [`totp`]) is not stored before it is proved: the browser holds it, sealed, in
+//! a [`challenge`].
 
 pub mod account;
 pub mod account_passkeys;

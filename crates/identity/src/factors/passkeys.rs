@@ -1,6 +1,7 @@
 //! Passkeys: discoverable credentials of Web Authentication Level 3 whose authenticator verifies the person.
 //!
-//! A passkey belongs to the host name of `http.public_url`. Browsers offer them over https, and over http for `localhost`.
+//! A passkey belongs to the host name of `http.public_url`. Browsers offer them over https, and over http for
+//! `localhost`.
 
 use super::challenge::{self, Offer};
 use crate::Identity;
@@ -96,13 +97,14 @@ pub(crate) fn offer_to_add(
         // A name that the library does not take is left out.
         display_name: user.name.as_str().try_into().ok(),
     };
-    let known = present.iter().filter_map(|passkey| {
+    let registered = present.iter().filter_map(|passkey| {
         let id = CredentialId::decode(passkey.credential_id.clone()).ok()?;
         // Browsers try every way to an authenticator where none is named.
         Some(PublicKeyCredentialDescriptor { id, transports: AuthTransports::decode(0).ok()? })
     });
-    let mut options = PublicKeyCredentialCreationOptions::passkey(&site.id, entity, known.collect());
-    // Asked for, but not insisted on: browsers refuse authenticators without this extension then, such as those of many devices.
+    let mut options = PublicKeyCredentialCreationOptions::passkey(&site.id, entity, registered.collect());
+    // Asked for, but not insisted on: browsers refuse authenticators without this extension then, such as those of many
+    // devices.
     options.timeout = TIMEOUT;
     options.extensions.cred_protect =
         CredProtect::UserVerificationRequired(ExtensionInfo::AllowDontEnforceValue);
@@ -216,9 +218,9 @@ impl Answer {
 }
 
 /// The name of a passkey as it is kept: trimmed, with a default.
-pub(super) fn name_of(given: &str) -> &str {
-    let given = given.trim();
-    if given.is_empty() { "Passkey" } else { given }
+pub(super) fn name_of(name: &str) -> &str {
+    let name = name.trim();
+    if name.is_empty() { "Passkey" } else { name }
 }
 
 /// A browser's answer as it came in a body.

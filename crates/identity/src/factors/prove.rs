@@ -34,8 +34,8 @@ pub(crate) enum Checked {
     Exhausted,
 }
 
-/// Checks a code of the user's application or one of their recovery codes, and counts it when it is wrong. The caller has locked
-/// the user for a change, so all processes count together.
+/// Checks a code of the user's application or one of their recovery codes, and counts it when it is wrong. The caller
+/// has locked the user for a change, so all processes count together.
 pub(crate) async fn code(
     service: &Identity,
     tx: &mut Tx,
@@ -75,7 +75,7 @@ pub(crate) async fn code(
     Ok(Checked::Wrong)
 }
 
-/// The same without what is too old to count.
+/// The counted wrong codes without those that are too old.
 fn in_window(wrong: WrongCodes, now: Ts) -> WrongCodes {
     match wrong.window_began_at {
         Some(began_at) if began_at.plus(WINDOW) > now => wrong,
@@ -101,8 +101,8 @@ pub(crate) async fn shown_passkey(service: &Identity, answer: &str) -> Result<Op
     let Some(answer) = passkeys::Answer::read(answer.as_bytes()).filter(|_| is_on(service)) else {
         return Ok(None);
     };
-    let found = factors::passkeys::by_credential(&service.platform.db, answer.credential_id()).await?;
-    Ok(found.map(|passkey| ShownPasskey { answer, passkey }))
+    let stored = factors::passkeys::by_credential(&service.platform.db, answer.credential_id()).await?;
+    Ok(stored.map(|passkey| ShownPasskey { answer, passkey }))
 }
 
 /// Checks the answer and notes the use. The caller has locked the user for a change.
@@ -115,10 +115,10 @@ pub(crate) async fn passkey(
     now: Ts,
 ) -> Result<bool> {
     // Read again under the lock: its counter may have moved, or it is gone.
-    let held = factors::passkeys::by_credential(&mut *tx, &shown.passkey.credential_id).await?;
-    let Some(held) = held.filter(|held| held.id == shown.passkey.id) else { return Ok(false) };
-    let Some(changed) = shown.answer.check(service, subject, state, &held) else { return Ok(false) };
-    factors::passkeys::note_use(tx, held.id, &changed, now).await?;
-    factors::set_wrong_codes(tx, held.user_id, WrongCodes::default()).await?;
+    let locked = factors::passkeys::by_credential(&mut *tx, &shown.passkey.credential_id).await?;
+    let Some(locked) = locked.filter(|locked| locked.id == shown.passkey.id) else { return Ok(false) };
+    let Some(changed) = shown.answer.check(service, subject, state, &locked) else { return Ok(false) };
+    factors::passkeys::note_use(tx, locked.id, &changed, now).await?;
+    factors::set_wrong_codes(tx, locked.user_id, WrongCodes::default()).await?;
     Ok(true)
 }

@@ -1,5 +1,5 @@
-//! Recovery codes: ten, each usable once, shown once. A code has 79 random bits, so its plain digest reveals nothing and
-//! guessing it is hopeless.
+//! Recovery codes: ten, each usable once, shown once. A code has 79 random bits, so its plain digest reveals nothing
+//! and guessing it is hopeless.
 
 use crate::Identity;
 use bailiwick_domain::{Result, UserId, ports::random};

@@ -21,8 +21,8 @@ fn is_over(service: &Identity, began_at: Ts, now: Ts) -> bool {
     began_at.plus(service.settings.provider.second_factor.grace) <= now
 }
 
-/// What must follow the user's password. Begins the grace period of someone who lacks a required factor, and ends it when none is
-/// required any more.
+/// What must follow the user's password. Begins the grace period of someone who lacks a required factor, and ends it
+/// when none is required any more.
 pub(crate) async fn need(
     service: &Identity,
     tx: &mut Tx,
@@ -50,8 +50,8 @@ pub(crate) async fn need(
     }
 }
 
-/// Whether a browser's login still admits its user: a login by password alone does not, once they have a second factor or must
-/// have one.
+/// Whether a browser's login still admits its user: a login by password alone does not, once they have a second factor
+/// or must have one.
 pub(crate) async fn is_enough(service: &Identity, user: &Identified, login: &Login, now: Ts) -> Result<bool> {
     if !is_on(service) || login.methods.has_second_factor() {
         return Ok(true);

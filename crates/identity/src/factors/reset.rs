@@ -1,4 +1,5 @@
-//! Resets the second factors of a user who has lost them: removes all, ends the user's sessions and notifies the user by mail.
+//! Resets the second factors of a user who has lost them: removes all, ends the user's sessions and notifies the user
+//! by mail.
 
 use super::{check_on, is_on};
 use crate::{
@@ -20,7 +21,7 @@ pub async fn reset(service: &Identity, tx: &mut Tx, user: UserId, now: Ts) -> Re
     mail::second_factors_changed(&service.events, tx, user, FactorChange::Reset).await
 }
 
-/// The same for an operator (`bailiwick user reset-second-factor`).
+/// Removes all second factors of a user for an operator (`bailiwick user reset-second-factor`).
 ///
 /// # Errors
 /// `user not found`.

@@ -1,5 +1,5 @@
-//! Authenticator applications: time-based one-time passwords (RFC 6238) with the parameters that every application knows:
-//! SHA-1, six digits, thirty seconds.
+//! Authenticator applications: time-based one-time passwords (RFC 6238) with the parameters that every application
+//! knows: SHA-1, six digits, thirty seconds.
 
 use super::challenge;
 use crate::Identity;
@@ -24,7 +24,7 @@ const SKEW: u16 = 1;
 pub struct TotpOffer {
     /// The secret in Base32, to be typed.
     pub secret: String,
-    /// The same as an `otpauth` address.
+    /// The secret as an `otpauth` address.
     pub uri: String,
     /// That address as a QR code (SVG).
     pub qr_code: String,
@@ -47,8 +47,8 @@ fn application(secret: &[u8], account: &str) -> Result<Totp> {
         .map_err(Error::internal)
 }
 
-/// A secret for the user: that of the offer `before`, so that an application that has it already needs no other after a wrong code,
-/// else a fresh one. `subject`: see [`challenge::seal`].
+/// A secret for the user: that of the offer `before`, so that an application that has it already needs no other after a
+/// wrong code, else a fresh one. `subject`: see [`challenge::seal`].
 pub(crate) fn offer_to_add(
     service: &Identity,
     user: &Identified,
@@ -125,8 +125,8 @@ pub(super) fn fresh_step(
     Ok(step.filter(|step| application.last_step.is_none_or(|last| *step > last)))
 }
 
-/// Seals the secrets of all users with the present key; for `bailiwick keys reseal`. Returns how many could not be opened: their
-/// users need a reset.
+/// Seals the secrets of all users with the present key; for `bailiwick keys reseal`. Returns how many could not be
+/// opened: their users need a reset.
 ///
 /// # Errors
 /// The database's.
@@ -161,8 +161,8 @@ mod tests {
     fn codes_are_those_of_the_rfc_one_step_around_now() {
         for (at, code) in [(59, "287082"), (1_111_111_109, "081804"), (20_000_000_000, "353130")] {
             for skew in [-30, 0, 30] {
-                let found = step_of(RFC, code, Ts::from_secs(at + skew)).unwrap();
-                assert_eq!(found, Some(u64::try_from(at).unwrap() / 30), "{at} {skew}");
+                let step = step_of(RFC, code, Ts::from_secs(at + skew)).unwrap();
+                assert_eq!(step, Some(u64::try_from(at).unwrap() / 30), "{at} {skew}");
             }
             assert_eq!(step_of(RFC, code, Ts::from_secs(at + 60)).unwrap(), None);
         }

@@ -84,8 +84,8 @@ pub async fn withdraw_consent(service: &Identity, caller: &Caller, ctx: &Request
 /// Locks the user: one who is being suspended or deleted can no longer give consent.
 async fn begin(service: &Identity, user: UserId) -> Result<Tx, Aborted> {
     let mut tx = service.platform.db.begin().await?;
-    let held = identities::get_steady(&mut tx, user).await?;
-    if !held.is_some_and(|held| held.standing.is_enabled()) {
+    let locked = identities::get_steady(&mut tx, user).await?;
+    if !locked.is_some_and(|locked| locked.standing.is_enabled()) {
         return Err(invalid().into());
     }
     Ok(tx)
@@ -101,9 +101,9 @@ async fn finish(
 ) -> Result<(), Aborted> {
     sessions::end(&mut tx, Which::As(user), now, Cause::Consent, None).await?;
     let event = audit::Event { action, object_type: "user", object_id: user.0, before: None, after };
-    let what = if event.after.is_some() { Happening::Consented } else { Happening::ConsentWithdrawn };
-    let draft =
-        EventDraft::impersonation(what, user.to_string(), user).with(event.after.clone().unwrap_or_default());
+    let happening = if event.after.is_some() { Happening::Consented } else { Happening::ConsentWithdrawn };
+    let draft = EventDraft::impersonation(happening, user.to_string(), user);
+    let draft = draft.with(event.after.clone().unwrap_or_default());
     audit::record(&mut tx, now, caller, ctx, event).await?;
     draft.write(&mut tx, now).await?;
     Ok(tx.commit().await?)

@@ -38,10 +38,10 @@ pub async fn end_by_token(
     session: ImpersonationId,
     ctx: &RequestContext,
 ) -> Result<auth::Session> {
-    let found =
+    let stored =
         sessions::get(&service.platform.db, session).await.map_err(unreadable)?.ok_or_else(invalid)?;
     let over = || Error::unauthenticated_because("token has been revoked", "session ended");
-    leave(service, (found.impersonator.id, None), session, ctx).await?.ok_or_else(over)
+    leave(service, (stored.impersonator.id, None), session, ctx).await?.ok_or_else(over)
 }
 
 /// Ends the session and starts a chain. `calling`: the chain of the impersonator's own token, if the request carries
@@ -63,9 +63,9 @@ async fn leave(
     let bound = sessions::get(&mut tx, session).await.map_err(unreadable)?.ok_or_else(invalid)?;
     let login = hold_login(&mut tx, bound.login_id).await?;
     let chain = hold_chains(&mut tx, bound.chain_id, calling).await?;
-    let held = sessions::hold(&mut tx, session).await.map_err(unreadable)?.ok_or_else(invalid)?;
-    let is_left = match held.end.as_ref().map(|end| end.cause) {
-        _ if chain.as_ref().is_some_and(|chain| chain.revoked.is_some()) || held.expires_at <= now => false,
+    let locked = sessions::hold(&mut tx, session).await.map_err(unreadable)?.ok_or_else(invalid)?;
+    let is_left = match locked.end.as_ref().map(|end| end.cause) {
+        _ if chain.as_ref().is_some_and(|chain| chain.revoked.is_some()) || locked.expires_at <= now => false,
         None => {
             let ended = sessions::end(&mut tx, Which::One(session), now, Cause::Exit, None).await;
             ended.map_err(unreadable)? > 0
@@ -86,9 +86,9 @@ async fn leave(
         None => SignIn { login, at: Some(Ts(0)), ..SignIn::default() },
     };
     let back = resume(service, &mut tx, ctx, own, sign_in, now).await?;
-    let target = users::get(&mut tx, held.impersonated.id).await.map_err(unreadable)?;
+    let target = users::get(&mut tx, locked.impersonated.id).await.map_err(unreadable)?;
     let organization = target.map(|target| target.user.organization.id);
-    audit::record_impersonation(&mut tx, now, ctx, (&held, organization), AuditAction::ImpersonationEnd)
+    audit::record_impersonation(&mut tx, now, ctx, (&locked, organization), AuditAction::ImpersonationEnd)
         .await?;
     tx.commit().await.map_err(unreadable)?;
     Ok(Some(back))

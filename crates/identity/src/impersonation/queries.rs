@@ -34,8 +34,8 @@ pub async fn sessions(
 pub async fn session(service: &Identity, caller: &Caller, id: Option<ImpersonationId>) -> Result<Session> {
     let user = caller.user_id().ok_or_else(invalid)?;
     let missing = || Error::NotFound(ObjectKind::Session);
-    let found = sessions::get(&service.platform.db, id.ok_or_else(missing)?).await?;
-    found.filter(|s| s.impersonator.id == user || s.impersonated.id == user).ok_or_else(missing)
+    let session = sessions::get(&service.platform.db, id.ok_or_else(missing)?).await?;
+    session.filter(|s| s.impersonator.id == user || s.impersonated.id == user).ok_or_else(missing)
 }
 
 /// One page of the requests recorded in a session, the oldest first.

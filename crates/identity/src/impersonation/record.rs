@@ -58,12 +58,12 @@ impl OpenEntry {
         self.is_complete = true;
         let (service, seq) = (self.service.clone(), self.seq);
         // A separate task, so that a client that disconnects now does not interrupt it.
-        let what = async move {
+        let completion = async move {
             if let Err(e) = complete(&service, seq, Some(status), words, data.as_deref()).await {
                 tracing::error!(entry = seq, status, error = %e, "an impersonated request could not be recorded to its end");
             }
         };
-        if self.service.platform.tasks.spawn(what).await.is_err() {
+        if self.service.platform.tasks.spawn(completion).await.is_err() {
             tracing::error!(entry = seq, status, "an impersonated request could not be recorded to its end");
         }
     }
@@ -78,12 +78,12 @@ impl Drop for OpenEntry {
         // A panic is answered further out.
         let (status, words) =
             if thread::panicking() { (Some(500), "Internal Server Error") } else { (None, "not answered") };
-        let what = async move {
+        let completion = async move {
             if let Err(e) = complete(&service, seq, status, words, None).await {
                 tracing::warn!(entry = seq, error = %e, "an impersonated request could not be recorded to its end");
             }
         };
-        drop(self.service.platform.tasks.spawn_on(what, &runtime));
+        drop(self.service.platform.tasks.spawn_on(completion, &runtime));
     }
 }
 

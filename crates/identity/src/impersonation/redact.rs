@@ -2,7 +2,7 @@
 //! impersonation#requests-while-impersonating, guarantees#identity rule 26). Redaction comes before truncation, so
 //! truncation cannot separate a key from its value.
 
-use bailiwick_alerting::webhook_target;
+use bailiwick_alertmanager::webhook_target;
 use bailiwick_domain::{fold::fold, json::without_mark};
 use serde_json::Value;
 use std::borrow::Cow;

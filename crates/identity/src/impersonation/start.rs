@@ -60,7 +60,7 @@ pub async fn start(
     }
     // Checked before the target's row is locked: a caller without the right neither waits for that lock nor makes
     // others wait.
-    let found = match wanted {
+    let placed = match wanted {
         Some(user) => users::get(&service.platform.db, user).await?,
         None => None,
     };
@@ -68,13 +68,18 @@ pub async fn start(
         Some(user) => consents::get(&service.platform.db, user, service.platform.now()).await?,
         None => None,
     };
-    let wanted = allowed(service, caller, found.as_ref(), consent.is_some())?;
+    let wanted = allowed(service, caller, placed.as_ref(), consent.is_some())?;
     retry_on_conflict("an impersonation", || attempt(service, (me, chain), wanted, ctx)).await
 }
 
 /// Whether the caller may act as this user now.
-fn allowed(service: &Identity, caller: &Caller, found: Option<&Placed>, has_consent: bool) -> Result<UserId> {
-    let Some(placed) = found else { return Err(Refusal::NoConsent.into()) };
+fn allowed(
+    service: &Identity,
+    caller: &Caller,
+    placed: Option<&Placed>,
+    has_consent: bool,
+) -> Result<UserId> {
+    let Some(placed) = placed else { return Err(Refusal::NoConsent.into()) };
     let consent = if has_consent { reach(service) } else { Consent::Absent };
     let target = UserTarget { consent, ..judged_user(service, placed) };
     decide(caller, Action::Impersonate, &target).granted().map(|granted| granted.id())
@@ -106,14 +111,14 @@ async fn attempt(
     let own = identities::get_for_login(&mut tx, me).await?.ok_or_else(invalid)?;
     refuse_disabled(own.standing)?;
     let target = identities::get_steady(&mut tx, wanted).await?;
-    let held = chains::lock(&mut tx, chain).await?.ok_or_else(invalid)?;
-    if let Some(reason) = held.revoked {
+    let locked_chain = chains::lock(&mut tx, chain).await?.ok_or_else(invalid)?;
+    if let Some(reason) = locked_chain.revoked {
         return Err(Error::unauthenticated_because("token has been revoked", &reason).into());
     }
-    if let Some(seen) = sessions::look_of(&mut tx, me).await? {
-        match judge(service, &seen, now) {
-            Ok(_) => return Err(already(&seen.session).into()),
-            Err(dead) => dead.record(&mut tx, seen.session.id, now).await?,
+    if let Some(live) = sessions::load_of(&mut tx, me).await? {
+        match judge(service, &live, now) {
+            Ok(_) => return Err(already(&live.session).into()),
+            Err(dead) => dead.record(&mut tx, live.session.id, now).await?,
         }
     }
     let impersonator = Arc::new(identity_of(&service.platform.catalogue, own));
@@ -131,7 +136,7 @@ async fn attempt(
         impersonated: party(&impersonated),
         consent_id: consent.id,
         chain_id: chain,
-        login_id: held.login_id,
+        login_id: locked_chain.login_id,
         started_at: now,
         expires_at: consent.expires_at,
         end: None,

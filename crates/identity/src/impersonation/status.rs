@@ -70,13 +70,13 @@ pub async fn status(service: &Identity, caller: &Caller) -> Result<Status> {
     if session.chain_id != chain {
         let mut tx = service.platform.db.begin().await.map_err(unreadable)?;
         identities::get_steady(&mut tx, me).await.map_err(unreadable)?;
-        let held = chains::lock(&mut tx, chain).await.map_err(unreadable)?;
-        let held = held.filter(|held| held.revoked.is_none()).ok_or_else(invalid)?;
-        if !sessions::bind_to(&mut tx, session.id, chain, held.login_id).await.map_err(unreadable)? {
+        let locked_chain = chains::lock(&mut tx, chain).await.map_err(unreadable)?;
+        let locked_chain = locked_chain.filter(|chain| chain.revoked.is_none()).ok_or_else(invalid)?;
+        if !sessions::bind_to(&mut tx, session.id, chain, locked_chain.login_id).await.map_err(unreadable)? {
             return Ok(Status::No);
         }
         tx.commit().await.map_err(unreadable)?;
-        (session.chain_id, session.login_id) = (chain, held.login_id);
+        (session.chain_id, session.login_id) = (chain, locked_chain.login_id);
     }
     let (token, expires_in) =
         impersonation_token(service, &session, &pair.impersonated, &pair.impersonator, now)?;

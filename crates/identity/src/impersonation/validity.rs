@@ -90,14 +90,14 @@ fn identity(service: &Identity, person: &Person) -> Arc<UserIdentity> {
 }
 
 /// Judges a session. Unknown cases end it.
-pub(super) fn judge(service: &Identity, seen: &Seen, now: Ts) -> Result<Pair, SessionEnd> {
-    let cause = seen.session.end.as_ref().map(|end| end.cause);
+pub(super) fn judge(service: &Identity, loaded: &Seen, now: Ts) -> Result<Pair, SessionEnd> {
+    let cause = loaded.session.end.as_ref().map(|end| end.cause);
     let over = |is_disabled| Err(SessionEnd::Impersonator { is_disabled });
-    let Some(impersonator) = &seen.impersonator else { return over(true) };
+    let Some(impersonator) = &loaded.impersonator else { return over(true) };
     if !impersonator.user.standing.is_enabled() {
         return over(true);
     }
-    if matches!(cause, Some(Cause::Exit | Cause::Impersonator)) || seen.is_chain_revoked {
+    if matches!(cause, Some(Cause::Exit | Cause::Impersonator)) || loaded.is_chain_revoked {
         return over(false);
     }
     let own = identity(service, impersonator);
@@ -105,7 +105,7 @@ pub(super) fn judge(service: &Identity, seen: &Seen, now: Ts) -> Result<Pair, Se
     if !caller.holds(Permission::ImpersonateUsers) {
         return over(false);
     }
-    let target = seen.impersonated.as_ref().map(|person| (person, identity(service, person)));
+    let target = loaded.impersonated.as_ref().map(|person| (person, identity(service, person)));
     if let Some((person, identity)) = &target {
         // Reach and rank, as if the target were enabled and had consented: suspension and a missing consent have their
         // own answers.
@@ -122,8 +122,9 @@ pub(super) fn judge(service: &Identity, seen: &Seen, now: Ts) -> Result<Pair, Se
     }
     let Some((person, impersonated)) = target else { return Err(SessionEnd::Target(DELETED.to_owned())) };
     let is_agreed =
-        seen.consent.is_some_and(|(id, expires_at)| id == seen.session.consent_id && expires_at > now);
-    if !is_agreed || seen.session.expires_at <= now || matches!(cause, Some(Cause::Consent | Cause::Expiry)) {
+        loaded.consent.is_some_and(|(id, expires_at)| id == loaded.session.consent_id && expires_at > now);
+    let is_over = loaded.session.expires_at <= now;
+    if !is_agreed || is_over || matches!(cause, Some(Cause::Consent | Cause::Expiry)) {
         return Err(SessionEnd::Consent);
     }
     let standing = person.user.standing;
@@ -133,7 +134,7 @@ pub(super) fn judge(service: &Identity, seen: &Seen, now: Ts) -> Result<Pair, Se
     if standing.is_gone() {
         return Err(SessionEnd::Target(DELETED.to_owned()));
     }
-    match &seen.session.end {
+    match &loaded.session.end {
         // The target's suspension or deletion is over, but the session stays ended.
         Some(end) => Err(SessionEnd::Target(end.reason.clone().unwrap_or_else(|| DELETED.to_owned()))),
         None => Ok(Pair { impersonator: own, impersonated }),
@@ -166,18 +167,18 @@ pub fn presented<'a>(service: &Identity, header: Option<&'a str>) -> Option<&'a 
 pub async fn authenticate(service: &Identity, token: &str) -> Result<Acting> {
     let now = service.platform.now();
     let token = verify_impersonation(service, token, now).ok_or_else(invalid)?;
-    let seen = sessions::look(&service.platform.db, token.session).await.map_err(unreadable)?;
-    let Some(seen) = seen.filter(|seen| {
-        let session = &seen.session;
+    let loaded = sessions::load(&service.platform.db, token.session).await.map_err(unreadable)?;
+    let Some(loaded) = loaded.filter(|loaded| {
+        let session = &loaded.session;
         session.impersonated.id == token.impersonated && session.impersonator.id == token.impersonator
     }) else {
         // An expired token means an expired consent, whatever is left of the session.
         return Err(if token.is_expired { withdrawn() } else { invalid() });
     };
-    acting_in(service, seen, token.is_expired, now).await
+    acting_in(service, loaded, token.is_expired, now).await
 }
 
-/// The same for a session that is known by its id and belongs to this impersonator.
+/// Looks up the session with this id, which must belong to this impersonator, and judges it.
 ///
 /// # Errors
 /// `invalid token` where there is no such session, 503 when the state cannot be read.
@@ -187,28 +188,29 @@ pub(crate) async fn judged(
     id: ImpersonationId,
 ) -> Result<Acting> {
     let now = service.platform.now();
-    let seen = sessions::look(&service.platform.db, id).await.map_err(unreadable)?;
-    let seen = seen.filter(|seen| Some(seen.session.impersonator.id) == impersonator).ok_or_else(invalid)?;
-    let is_expired = seen.session.expires_at <= now;
-    acting_in(service, seen, is_expired, now).await
+    let loaded = sessions::load(&service.platform.db, id).await.map_err(unreadable)?;
+    let loaded = loaded.filter(|loaded| Some(loaded.session.impersonator.id) == impersonator);
+    let loaded = loaded.ok_or_else(invalid)?;
+    let is_expired = loaded.session.expires_at <= now;
+    acting_in(service, loaded, is_expired, now).await
 }
 
-async fn acting_in(service: &Identity, seen: Seen, is_expired: bool, now: Ts) -> Result<Acting> {
-    let session = seen.session.id;
-    let dead = match judge(service, &seen, now) {
+async fn acting_in(service: &Identity, loaded: Seen, is_expired: bool, now: Ts) -> Result<Acting> {
+    let session = loaded.session.id;
+    let dead = match judge(service, &loaded, now) {
         Ok(pair) if !is_expired => {
             let caller = Caller::User(UserCaller {
                 identity: pair.impersonated,
                 chain: None,
                 acting_for: Some(pair.impersonator.user_id),
-                signed_in_at: seen.signed_in_at,
+                signed_in_at: loaded.signed_in_at,
             });
             return Ok(Acting { session, caller: Ok(caller), exit: Ok(()), is_recorded: true });
         }
         Ok(_) => SessionEnd::Consent,
         Err(dead) => dead,
     };
-    if seen.session.end.is_none() {
+    if loaded.session.end.is_none() {
         // The request is refused in any case. The end is recorded now, so it does not depend on another request.
         if let Err(e) = close(service, session, &dead, now).await {
             tracing::warn!(%session, error = %e, "the end of an impersonation could not be recorded");
@@ -217,7 +219,9 @@ async fn acting_in(service: &Identity, seen: Seen, is_expired: bool, now: Ts) ->
     let exit = match &dead {
         // The new session would be built from live data, and this impersonator may not have one.
         SessionEnd::Impersonator { is_disabled: true } => Err(invalid()),
-        SessionEnd::Consent | SessionEnd::Target(_) if !is_expired && seen.session.expires_at > now => Ok(()),
+        SessionEnd::Consent | SessionEnd::Target(_) if !is_expired && loaded.session.expires_at > now => {
+            Ok(())
+        }
         _ => Err(dead.error()),
     };
     Ok(Acting { session, caller: Err(dead.error()), exit, is_recorded: !is_expired })
@@ -252,12 +256,12 @@ pub async fn end_of_changed(
     whose: Changed,
 ) -> Result<(), StoreError> {
     let live = match whose {
-        Changed::User(user) => sessions::look_at_user(tx, user).await?,
-        Changed::Promoted(organization) => sessions::look_below(tx, organization).await?,
+        Changed::User(user) => sessions::load_of_user(tx, user).await?,
+        Changed::Promoted(organization) => sessions::load_below(tx, organization).await?,
     };
-    for seen in live {
-        if let Err(dead) = judge(service, &seen, now) {
-            dead.record(tx, seen.session.id, now).await?;
+    for loaded in live {
+        if let Err(dead) = judge(service, &loaded, now) {
+            dead.record(tx, loaded.session.id, now).await?;
         }
     }
     Ok(())
@@ -269,13 +273,13 @@ pub(super) async fn live_of(
     user: UserId,
     now: Ts,
 ) -> Result<Option<(sessions::Session, Pair)>> {
-    let Some(seen) = sessions::look_of(&service.platform.db, user).await.map_err(unreadable)? else {
+    let Some(loaded) = sessions::load_of(&service.platform.db, user).await.map_err(unreadable)? else {
         return Ok(None);
     };
-    match judge(service, &seen, now) {
-        Ok(pair) => Ok(Some((seen.session, pair))),
+    match judge(service, &loaded, now) {
+        Ok(pair) => Ok(Some((loaded.session, pair))),
         Err(dead) => {
-            close(service, seen.session.id, &dead, now).await.map_err(unreadable)?;
+            close(service, loaded.session.id, &dead, now).await.map_err(unreadable)?;
             Ok(None)
         }
     }

@@ -161,8 +161,8 @@ async fn link(
 
 /// An account made by an earlier creation. Only our own id identifies it, never a name or an address.
 pub(super) async fn find(logto: &LogtoSync, user: UserId, name: &str) -> Result<Option<String>, Stop> {
-    let found = logto.client.find_user(name).await.map_err(Stop::Logto)?;
-    let ours = user.to_string();
-    let own = found.into_iter().find(|account| account.custom_data[LOCAL_ID].as_str() == Some(&ours));
+    let accounts = logto.client.find_user(name).await.map_err(Stop::Logto)?;
+    let local_id = user.to_string();
+    let own = accounts.into_iter().find(|account| account.custom_data[LOCAL_ID].as_str() == Some(&local_id));
     Ok(own.map(|account| account.id))
 }

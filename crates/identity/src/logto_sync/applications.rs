@@ -22,7 +22,7 @@ const LIFE: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_secs(30);
 /// How long a request waits for a newer list.
 const GLANCE: Duration = Duration::from_secs(2);
-/// The same when there is none.
+/// How long a request waits for the first list.
 const FIRST: Duration = Duration::from_secs(10);
 /// Time for fetching a list.
 const FETCH: Duration = Duration::from_secs(60);
@@ -31,7 +31,7 @@ const MOST: usize = 500;
 /// How many applications are fetched at the same time.
 const AT_ONCE: usize = 8;
 
-/// What the tenant answered.
+/// The answer of the tenant.
 #[derive(Debug, Default)]
 pub struct Applications {
     /// The third-party applications in the form of the catalogue, with the service's ids.
@@ -50,7 +50,7 @@ struct State {
 #[derive(Default)]
 pub(super) struct ApplicationCache {
     state: Mutex<State>,
-    turn: Arc<Turn<()>>,
+    fetch_lock: Arc<Turn<()>>,
 }
 
 impl ApplicationCache {
@@ -78,20 +78,20 @@ pub async fn applications(service: &Identity) -> Option<Arc<Applications>> {
     }
     let patience = if list.is_some() { GLANCE } else { FIRST };
     let waiting = async {
-        match memory.turn.clone().try_lock_owned() {
+        match memory.fetch_lock.clone().try_lock_owned() {
             // The fetch continues in its own task, so the next request finds its result.
-            Ok(turn) => {
+            Ok(fetch_lock) => {
                 let worker = service.clone();
-                let _ = service.platform.tasks.spawn(async move { refresh(&worker, turn).await }).await;
+                let _ = service.platform.tasks.spawn(async move { refresh(&worker, fetch_lock).await }).await;
             }
-            Err(_) => drop(memory.turn.lock().await),
+            Err(_) => drop(memory.fetch_lock.lock().await),
         }
     };
     let _ = tokio::time::timeout(patience, waiting).await;
     memory.present(service.platform.now()).0
 }
 
-async fn refresh(service: &Identity, _turn: OwnedMutexGuard<()>) {
+async fn refresh(service: &Identity, _guard: OwnedMutexGuard<()>) {
     let Some(logto) = &service.logto else { return };
     let fetched =
         service.platform.stop.run_until_cancelled(tokio::time::timeout(FETCH, fetch(service, logto))).await;
@@ -111,9 +111,9 @@ async fn refresh(service: &Identity, _turn: OwnedMutexGuard<()>) {
 }
 
 async fn fetch(service: &Identity, logto: &LogtoSync) -> Result<Applications, String> {
-    let told = |error: LogtoError| error.to_string();
+    let text = |error: LogtoError| error.to_string();
     let client = &logto.client;
-    let all = client.applications().await.map_err(told)?;
+    let all = client.applications().await.map_err(text)?;
     let foreign = all.into_iter().filter(|application| application.is_third_party).take(MOST);
     let clients: Vec<Client> = stream::iter(foreign)
         .map(|application| async move {
@@ -124,10 +124,10 @@ async fn fetch(service: &Identity, logto: &LogtoSync) -> Result<Applications, St
         .buffered(AT_ONCE)
         .try_collect()
         .await
-        .map_err(told)?;
+        .map_err(text)?;
     let sign_in = match &logto.settings.domain {
         Some(domain) => {
-            let domains = client.domains().await.map_err(told)?;
+            let domains = client.domains().await.map_err(text)?;
             let is_active = domains.iter().any(|d| d.domain == *domain && d.status == "Active");
             is_active.then(|| format!("https://{domain}/oidc/auth"))
         }
@@ -214,32 +214,33 @@ async fn translated(
     mut clients: Vec<Client>,
 ) -> Result<Vec<Client>, String> {
     let controls = || clients.iter().filter_map(|client| client.application.access_control.as_ref());
-    let theirs: Vec<String> = controls().flat_map(|control| control.organization_ids.clone()).collect();
+    let provider_ids: Vec<String> = controls().flat_map(|control| control.organization_ids.clone()).collect();
     let mut organizations = std::collections::HashMap::new();
-    for portion in theirs.chunks(500) {
-        let found = logto::organizations_of(&service.platform.db, logto.issuer(), portion).await;
-        organizations.extend(found.map_err(|e| e.to_string())?);
+    for portion in provider_ids.chunks(500) {
+        let local_ids = logto::organizations_of(&service.platform.db, logto.issuer(), portion).await;
+        organizations.extend(local_ids.map_err(|e| e.to_string())?);
     }
     let names_roles = controls().any(|control| !control.user_role_ids.is_empty());
     let roles = match names_roles {
-        true => Some(names::known(service, logto, |_| true).await.map_err(|e| e.to_string())?),
+        true => Some(names::load(service, logto, |_| true).await.map_err(|e| e.to_string())?),
         false => None,
     };
     let role = |id: &String| {
-        let (name, _) = roles.as_ref()?.user.iter().find(|(_, theirs)| *theirs == id)?;
-        let ours = service.platform.catalogue.user_roles().iter().find(|role| fold(&role.name) == *name);
-        ours.map(|role| role.key.clone())
+        let (name, _) = roles.as_ref()?.user.iter().find(|(_, provider_id)| *provider_id == id)?;
+        let roles = service.platform.catalogue.user_roles();
+        let local_role = roles.iter().find(|role| fold(&role.name) == *name);
+        local_role.map(|role| role.key.clone())
     };
     for client in &mut clients {
         let Some(control) = &mut client.application.access_control else { continue };
         for id in &mut control.organization_ids {
-            if let Some(ours) = organizations.get(id) {
-                *id = ours.to_string();
+            if let Some(local_id) = organizations.get(id) {
+                *id = local_id.to_string();
             }
         }
         for id in &mut control.user_role_ids {
-            if let Some(ours) = role(id) {
-                *id = ours;
+            if let Some(key) = role(id) {
+                *id = key;
             }
         }
     }

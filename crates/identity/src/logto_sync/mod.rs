@@ -73,7 +73,7 @@ pub struct LogtoSync {
     /// Something was noted.
     arrived: Notify,
     /// One delivery round of this process at a time.
-    turn: Mutex<()>,
+    worker_lock: Mutex<()>,
     names: names::RoleCache,
     applications: applications::ApplicationCache,
 }
@@ -103,7 +103,7 @@ impl LogtoSync {
             settings: settings.clone(),
             client,
             arrived: Notify::new(),
-            turn: Mutex::new(()),
+            worker_lock: Mutex::new(()),
             names: names::RoleCache::default(),
             applications: applications::ApplicationCache::default(),
         }))
@@ -229,7 +229,7 @@ pub async fn marks_of_users(
     Ok(logto::user_marks(&service.platform.db, logto.issuer(), users).await?)
 }
 
-/// The same of organizations.
+/// The sync states of these organizations.
 pub async fn marks_of_organizations(
     service: &Identity,
     organizations: impl Iterator<Item = OrgId>,
@@ -292,22 +292,22 @@ fn open(service: &Identity, sealed: &str) -> Result<String> {
 async fn link_configured(service: &Identity, logto: &LogtoSync) -> Result<()> {
     let (issuer, settings) = (logto.issuer(), &logto.settings);
     let owner = organizations::owner(&service.platform.db).await?;
-    if let (Some(owner), Some(theirs)) = (owner, &settings.owner_organization_id) {
+    if let (Some(owner), Some(provider_id)) = (owner, &settings.owner_organization_id) {
         let is_linked = logto::organization(&service.platform.db, issuer, owner).await?.id.is_some();
         if !is_linked {
             let mut tx = service.platform.db.begin().await?;
-            if logto::link_organization(&mut tx, issuer, owner, theirs).await? {
+            if logto::link_organization(&mut tx, issuer, owner, provider_id).await? {
                 organization_created(service, &mut tx, owner).await?;
                 tx.commit().await?;
             } else {
                 tracing::warn!(
-                    organization = theirs,
+                    organization = provider_id,
                     "the configured owner organization of the tenant is linked to another organization here"
                 );
             }
         }
     }
-    let Some(theirs) = &settings.owner_user_id else { return Ok(()) };
+    let Some(provider_id) = &settings.owner_user_id else { return Ok(()) };
     let Some((first, _)) = identities::by_username(&service.platform.db, OWNER_USERNAME).await? else {
         return Ok(());
     };
@@ -315,8 +315,8 @@ async fn link_configured(service: &Identity, logto: &LogtoSync) -> Result<()> {
         return Ok(());
     }
     let mut tx = service.platform.db.begin().await?;
-    if account_links::insert(&mut tx, issuer, theirs, first.id, service.platform.now()).await? {
-        record_link(service, &mut tx, first.id, theirs).await?;
+    if account_links::insert(&mut tx, issuer, provider_id, first.id, service.platform.now()).await? {
+        record_link(service, &mut tx, first.id, provider_id).await?;
         user_linked(service, &mut tx, first.id).await?;
         tx.commit().await?;
     }

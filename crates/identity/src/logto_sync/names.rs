@@ -43,15 +43,15 @@ fn by_name(all: Vec<Named>) -> HashMap<String, String> {
 
 /// The names. They are fetched again when they are old, or when they are older than the pause and lack a name that
 /// `needs` requires.
-pub(super) async fn known(
+pub(super) async fn load(
     service: &Identity,
     logto: &LogtoSync,
     needs: impl Fn(&Names) -> bool + Send,
 ) -> Result<Arc<Names>, LogtoError> {
     // Locked during the fetch: one fetch serves all waiting tasks.
-    let mut held = logto.names.0.lock().await;
+    let mut cached = logto.names.0.lock().await;
     let now = service.platform.now();
-    if let Some((at, names)) = held.as_ref() {
+    if let Some((at, names)) = cached.as_ref() {
         let age = now.since(*at);
         if now >= *at && age < LIFE && (needs(names) || age < PAUSE) {
             return Ok(names.clone());
@@ -60,7 +60,7 @@ pub(super) async fn known(
     let user = by_name(logto.client.roles().await?);
     let organization = by_name(logto.client.organization_roles().await?);
     let names = Arc::new(Names { user, organization });
-    *held = Some((now, names.clone()));
+    *cached = Some((now, names.clone()));
     Ok(names)
 }
 
@@ -77,6 +77,6 @@ pub(super) async fn anew(
     }
     // Unless another task has fetched them meanwhile.
     logto.names.0.lock().await.take_if(|(_, names)| Arc::ptr_eq(names, used));
-    let names = known(service, logto, |_| true).await?;
+    let names = load(service, logto, |_| true).await?;
     if *names == **used { Err(error) } else { Ok(names) }
 }

@@ -40,8 +40,8 @@ pub(super) async fn deliver(
     let (org_type, from) =
         (organization.org_type, organization.promoted_from.as_ref().map(|from| from.level));
     let there = logto::organization(&service.platform.db, logto.issuer(), id).await?;
-    let (theirs, aspects, from) = match there.id.clone() {
-        Some(theirs) => (theirs, aspects, from),
+    let (provider_id, aspects, from) = match there.id.clone() {
+        Some(provider_id) => (provider_id, aspects, from),
         None => {
             // A deleted organization is not created. One whose creation has an unknown outcome may exist.
             if organization.deleted.is_set() && !there.is_creating {
@@ -49,8 +49,8 @@ pub(super) async fn deliver(
             }
             match create(service, logto, organization.clone(), there).await? {
                 None => return Ok(Outcome::Nothing),
-                Some(Made { theirs, is_found: true }) => (theirs, aspect::ORGANIZATION, from),
-                Some(Made { theirs, is_found: false }) => (theirs, aspect::TYPE, None),
+                Some(Made { provider_id, is_found: true }) => (provider_id, aspect::ORGANIZATION, from),
+                Some(Made { provider_id, is_found: false }) => (provider_id, aspect::TYPE, None),
             }
         }
     };
@@ -59,13 +59,13 @@ pub(super) async fn deliver(
     }
     if aspects & aspect::PROFILE != 0 {
         let body = mirrored(organization);
-        logto.client.update_organization(&theirs, &body).await.map_err(|error| match error {
+        logto.client.update_organization(&provider_id, &body).await.map_err(|error| match error {
             LogtoError::Missing => gone(),
             other => Stop::Logto(other),
         })?;
     }
     if aspects & aspect::TYPE != 0 {
-        give_jit_role(service, logto, &theirs, org_type, from).await?;
+        give_jit_role(service, logto, &provider_id, org_type, from).await?;
     }
     Ok(Outcome::Done)
 }
@@ -78,7 +78,7 @@ fn gone() -> Stop {
 /// An organization that was created at the tenant, or found again.
 struct Made {
     /// Its id there.
-    theirs: String,
+    provider_id: String,
     /// An earlier creation made it, so it may differ from its present state here.
     is_found: bool,
 }
@@ -95,9 +95,9 @@ async fn create(
         (organization.id, organization.details.name.clone(), organization.deleted.is_set());
     if there.is_creating {
         let searched = there.creating_name.as_deref().unwrap_or(&name);
-        if let Some(theirs) = find(logto, id, searched).await? {
-            let theirs = link(service, logto, id, theirs).await?;
-            return Ok(theirs.map(|theirs| Made { theirs, is_found: true }));
+        if let Some(provider_id) = find(logto, id, searched).await? {
+            let provider_id = link(service, logto, id, provider_id).await?;
+            return Ok(provider_id.map(|provider_id| Made { provider_id, is_found: true }));
         }
     }
     if is_deleted {
@@ -108,8 +108,8 @@ async fn create(
     if !begin(service, logto, id, &name).await? {
         return Ok(None);
     }
-    let theirs = match logto.client.create_organization(&body).await {
-        Ok(theirs) => theirs,
+    let provider_id = match logto.client.create_organization(&body).await {
+        Ok(provider_id) => provider_id,
         Err(error) => {
             match error {
                 LogtoError::Refused(_) => forget(service, logto, id).await?,
@@ -118,8 +118,8 @@ async fn create(
             return Err(Stop::Logto(error));
         }
     };
-    let theirs = link(service, logto, id, theirs).await?;
-    Ok(theirs.map(|theirs| Made { theirs, is_found: false }))
+    let provider_id = link(service, logto, id, provider_id).await?;
+    Ok(provider_id.map(|provider_id| Made { provider_id, is_found: false }))
 }
 
 /// Stores its id at the tenant. None when it was destroyed here meanwhile. Refused when another organization here has
@@ -128,13 +128,13 @@ async fn link(
     service: &Identity,
     logto: &LogtoSync,
     id: OrgId,
-    theirs: String,
+    provider_id: String,
 ) -> Result<Option<String>, Stop> {
     let issuer = logto.issuer();
     let mut tx = service.platform.db.begin().await?;
     let is_there = organizations::hold(&mut tx, id).await?.is_some();
     if is_there {
-        if !logto::link_organization(&mut tx, issuer, id, &theirs).await? {
+        if !logto::link_organization(&mut tx, issuer, id, &provider_id).await? {
             logto::organization_not_created(&mut tx, issuer, id).await?;
             tx.commit().await?;
             return Err(refused(422, "organization", "already_exists"));
@@ -144,13 +144,13 @@ async fn link(
             &mut tx,
             issuer,
             service.platform.fresh(),
-            &theirs,
+            &provider_id,
             service.platform.now(),
         )
         .await?;
     }
     tx.commit().await?;
-    Ok(is_there.then_some(theirs))
+    Ok(is_there.then_some(provider_id))
 }
 
 /// Records that a creation is under way. False when the organization no longer exists.
@@ -185,9 +185,9 @@ async fn leave(service: &Identity, logto: &LogtoSync, id: OrgId, name: &str) -> 
 
 /// An organization made by an earlier creation. Only our own id identifies it, never the name.
 pub(super) async fn find(logto: &LogtoSync, id: OrgId, name: &str) -> Result<Option<String>, Stop> {
-    let found = logto.client.find_organization(name).await.map_err(Stop::Logto)?;
-    let ours = id.to_string();
-    let own = found.into_iter().find(|o| o.custom_data[LOCAL_ID].as_str() == Some(&ours));
+    let organizations = logto.client.find_organization(name).await.map_err(Stop::Logto)?;
+    let local_id = id.to_string();
+    let own = organizations.into_iter().find(|o| o.custom_data[LOCAL_ID].as_str() == Some(&local_id));
     Ok(own.map(|o| o.id))
 }
 
@@ -195,30 +195,30 @@ pub(super) async fn find(logto: &LogtoSync, id: OrgId, name: &str) -> Result<Opt
 async fn give_jit_role(
     service: &Identity,
     logto: &LogtoSync,
-    theirs: &str,
+    provider_id: &str,
     org_type: OrgType,
     from: Option<OrgType>,
 ) -> Result<(), Stop> {
     let name = org_type.role_name();
-    let known = names::known(service, logto, |names| names.organization_role(name).is_some()).await;
-    let mut known = known.map_err(Stop::Logto)?;
+    let names = names::load(service, logto, |names| names.organization_role(name).is_some()).await;
+    let mut names = names.map_err(Stop::Logto)?;
     loop {
-        let Some(role) = known.organization_role(name) else { return Err(no_role()) };
-        match logto.client.add_jit_role(theirs, role).await {
+        let Some(role) = names.organization_role(name) else { return Err(no_role()) };
+        match logto.client.add_jit_role(provider_id, role).await {
             Ok(()) => break,
-            Err(error) => match names::anew(service, logto, &known, error).await {
-                Ok(names) => known = names,
+            Err(error) => match names::anew(service, logto, &names, error).await {
+                Ok(renewed) => names = renewed,
                 // Either the organization or the role does not exist.
                 Err(LogtoError::Missing) => {
-                    let there = logto.client.organization(theirs).await.map_err(Stop::Logto)?;
+                    let there = logto.client.organization(provider_id).await.map_err(Stop::Logto)?;
                     return Err(if there.is_none() { gone() } else { no_role() });
                 }
                 Err(error) => return Err(Stop::Logto(error)),
             },
         }
     }
-    if let Some(old) = from.and_then(|from| known.organization_role(from.role_name())) {
-        logto.client.remove_jit_role(theirs, old).await.map_err(Stop::Logto)?;
+    if let Some(old) = from.and_then(|from| names.organization_role(from.role_name())) {
+        logto.client.remove_jit_role(provider_id, old).await.map_err(Stop::Logto)?;
     }
     Ok(())
 }

@@ -48,8 +48,8 @@ pub(crate) async fn set(logto: &LogtoSync, account: &str, password: &str) -> Res
     }
 }
 
-async fn within<T>(logto: &LogtoSync, asked: impl Future<Output = Result<T, LogtoError>>) -> Result<T> {
-    match tokio::time::timeout(logto.settings.issuer.patience, asked).await {
+async fn within<T>(logto: &LogtoSync, request: impl Future<Output = Result<T, LogtoError>>) -> Result<T> {
+    match tokio::time::timeout(logto.settings.issuer.patience, request).await {
         Ok(answer) => answer.map_err(to_error),
         Err(_) => Err(to_error(LogtoError::Away(IssuerError::TimedOut))),
     }

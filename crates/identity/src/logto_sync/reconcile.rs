@@ -30,7 +30,7 @@ pub struct Difference {
     /// Name of the organization, address of the user.
     pub name: String,
     /// `missing`, `different: …`, `superfluous: …`.
-    pub what: Vec<String>,
+    pub problems: Vec<String>,
     /// The aspects to send, as bits, and a link to an object that does not exist.
     aspects: i64,
     dead_link: Option<String>,
@@ -73,8 +73,8 @@ pub async fn reconcile(
         let Some(last) = ids.last() else { break };
         after = last.0;
         for portion in ids.chunks(AT_ONCE) {
-            let found = join_all(portion.iter().map(|id| organization_of(service, logto, *id))).await;
-            take(service, logto, is_dry, &mut figures, found, &mut each).await?;
+            let differences = join_all(portion.iter().map(|id| organization_of(service, logto, *id))).await;
+            take(service, logto, is_dry, &mut figures, differences, &mut each).await?;
         }
     }
     after = Uuid::nil();
@@ -83,8 +83,8 @@ pub async fn reconcile(
         let Some(last) = ids.last() else { break };
         after = last.0;
         for portion in ids.chunks(AT_ONCE) {
-            let found = join_all(portion.iter().map(|id| user_of(service, logto, *id))).await;
-            take(service, logto, is_dry, &mut figures, found, &mut each).await?;
+            let differences = join_all(portion.iter().map(|id| user_of(service, logto, *id))).await;
+            take(service, logto, is_dry, &mut figures, differences, &mut each).await?;
         }
     }
     if !is_dry {
@@ -99,10 +99,10 @@ async fn take(
     logto: &LogtoSync,
     is_dry: bool,
     figures: &mut ReconcileReport,
-    found: Vec<Result<Option<Difference>>>,
+    differences: Vec<Result<Option<Difference>>>,
     each: &mut impl FnMut(&Difference),
 ) -> Result<()> {
-    for difference in found {
+    for difference in differences {
         figures.looked_at += 1;
         let Some(difference) = difference? else { continue };
         figures.different += 1;
@@ -120,11 +120,11 @@ async fn note(service: &Identity, logto: &LogtoSync, difference: &Difference) ->
     let mut tx = service.platform.db.begin().await?;
     let kind = if difference.kind == "user" { OutboxKind::User } else { OutboxKind::Organization };
     match (&difference.dead_link, kind) {
-        (Some(theirs), OutboxKind::User) => {
-            account_links::remove_subject(&mut tx, issuer, UserId(difference.id), theirs).await?;
+        (Some(provider_id), OutboxKind::User) => {
+            account_links::remove_subject(&mut tx, issuer, UserId(difference.id), provider_id).await?;
         }
-        (Some(theirs), _) => {
-            logto::unlink_organization(&mut tx, issuer, OrgId(difference.id), theirs).await?;
+        (Some(provider_id), _) => {
+            logto::unlink_organization(&mut tx, issuer, OrgId(difference.id), provider_id).await?;
         }
         (None, _) => {}
     }
@@ -137,29 +137,29 @@ fn away(error: LogtoError) -> Error {
 }
 
 async fn organization_of(service: &Identity, logto: &LogtoSync, id: OrgId) -> Result<Option<Difference>> {
-    let Some(found) = organizations::get(&service.platform.db, id).await? else { return Ok(None) };
+    let Some(organization) = organizations::get(&service.platform.db, id).await? else { return Ok(None) };
     let linked = logto::organization(&service.platform.db, logto.issuer(), id).await?.id;
-    let difference = |what: String, aspects, dead_link| {
-        let (kind, name) = ("organization", found.details.name.clone());
-        Some(Difference { kind, id: id.0, name, what: vec![what], aspects, dead_link })
+    let difference = |problems: String, aspects, dead_link| {
+        let (kind, name) = ("organization", organization.details.name.clone());
+        Some(Difference { kind, id: id.0, name, problems: vec![problems], aspects, dead_link })
     };
-    let Some(theirs) = linked else {
+    let Some(provider_id) = linked else {
         // Nothing is created for a deleted organization.
-        let is_wanted = !found.deleted.is_set();
+        let is_wanted = !organization.deleted.is_set();
         return Ok(is_wanted.then(|| difference("missing".to_owned(), aspect::ORGANIZATION, None)).flatten());
     };
-    let Some(there) = logto.client.organization(&theirs).await.map_err(away)? else {
-        return Ok(difference("missing".to_owned(), aspect::ORGANIZATION, Some(theirs)));
+    let Some(there) = logto.client.organization(&provider_id).await.map_err(away)? else {
+        return Ok(difference("missing".to_owned(), aspect::ORGANIZATION, Some(provider_id)));
     };
-    let ours = organization::mirrored(found.clone());
+    let expected = organization::mirrored(organization.clone());
     let mut fields = Vec::new();
-    if there.name != ours.name {
+    if there.name != expected.name {
         fields.push("name");
     }
-    if there.description.unwrap_or_default() != ours.description {
+    if there.description.unwrap_or_default() != expected.description {
         fields.push("description");
     }
-    if there.custom_data.as_object() != Some(&ours.custom_data) {
+    if there.custom_data.as_object() != Some(&expected.custom_data) {
         fields.push("customData");
     }
     if fields.is_empty() {
@@ -170,17 +170,17 @@ async fn organization_of(service: &Identity, logto: &LogtoSync, id: OrgId) -> Re
 
 async fn user_of(service: &Identity, logto: &LogtoSync, id: UserId) -> Result<Option<Difference>> {
     let Some(placed) = users::get(&service.platform.db, id).await? else { return Ok(None) };
-    let (found, client) = (&placed.user, &logto.client);
+    let (user, client) = (&placed.user, &logto.client);
     let mut difference = Difference {
         kind: "user",
         id: id.0,
-        name: found.email.clone(),
-        what: Vec::new(),
+        name: user.email.clone(),
+        problems: Vec::new(),
         aspects: 0,
         dead_link: None,
     };
     let missing = |difference: Difference, dead_link| Difference {
-        what: vec!["missing".to_owned()],
+        problems: vec!["missing".to_owned()],
         aspects: aspect::USER,
         dead_link,
         ..difference
@@ -191,7 +191,7 @@ async fn user_of(service: &Identity, logto: &LogtoSync, id: UserId) -> Result<Op
     let Some(there) = client.user(&subject).await.map_err(away)? else {
         return Ok(Some(missing(difference, Some(subject))));
     };
-    let LogtoUserFields { username, name, primary_email, primary_phone, custom_data } = user::mirrored(found);
+    let LogtoUserFields { username, name, primary_email, primary_phone, custom_data } = user::mirrored(user);
     let text = |text: Option<String>| text.unwrap_or_default();
     let fields: Vec<&str> = [
         ("username", text(there.username) != username),
@@ -205,41 +205,41 @@ async fn user_of(service: &Identity, logto: &LogtoSync, id: UserId) -> Result<Op
     .collect();
     if !fields.is_empty() {
         difference.aspects |= aspect::PROFILE;
-        difference.what.push(format!("different: {}", fields.join(", ")));
+        difference.problems.push(format!("different: {}", fields.join(", ")));
     }
     if text(there.avatar) != user::picture(service, id).await? {
         difference.aspects |= aspect::PICTURE;
-        difference.what.push("different: picture".to_owned());
+        difference.problems.push("different: picture".to_owned());
     }
     if there.is_suspended == user::is_enabled(&placed) {
         difference.aspects |= aspect::STATE;
-        difference.what.push("different: state".to_owned());
+        difference.problems.push("different: state".to_owned());
     }
-    roles(service, logto, found, &subject, &mut difference).await?;
-    membership(service, logto, found, &subject, &mut difference).await?;
+    roles(service, logto, user, &subject, &mut difference).await?;
+    membership(service, logto, user, &subject, &mut difference).await?;
     Ok((difference.aspects != 0).then_some(difference))
 }
 
 /// Names of the catalogue that are wanted and not held, and those held and not wanted.
-fn compare(wanted: &[&str], held: &[Named], ours: &[&str]) -> (Vec<String>, Vec<String>) {
-    let holds = |name: &&&str| !held.iter().any(|role| fold(&role.name) == fold(name));
+fn compare(wanted: &[&str], assigned: &[Named], managed: &[&str]) -> (Vec<String>, Vec<String>) {
+    let holds = |name: &&&str| !assigned.iter().any(|role| fold(&role.name) == fold(name));
     let missing = wanted.iter().filter(holds).map(|name| (*name).to_owned()).collect();
-    let is_ours = |role: &&Named| ours.iter().any(|name| fold(name) == fold(&role.name));
+    let is_managed = |role: &&Named| managed.iter().any(|name| fold(name) == fold(&role.name));
     let is_wanted = |role: &Named| wanted.iter().any(|name| fold(name) == fold(&role.name));
-    let superfluous = held.iter().filter(is_ours).filter(|role| !is_wanted(role));
+    let superfluous = assigned.iter().filter(is_managed).filter(|role| !is_wanted(role));
     (missing, superfluous.map(|role| role.name.clone()).collect())
 }
 
-fn tell(
+fn add_differences(
     difference: &mut Difference,
-    what: &str,
+    noun: &str,
     (missing, superfluous): (Vec<String>, Vec<String>),
     bit: i64,
 ) {
     for (word, names) in [("missing", missing), ("superfluous", superfluous)] {
         if !names.is_empty() {
             difference.aspects |= bit;
-            difference.what.push(format!("{word}: {what} {}", names.join(", ")));
+            difference.problems.push(format!("{word}: {noun} {}", names.join(", ")));
         }
     }
 }
@@ -251,12 +251,12 @@ async fn roles(
     subject: &str,
     difference: &mut Difference,
 ) -> Result<()> {
-    let held = logto.client.roles_of_user(subject).await.map_err(away)?;
-    let known = user.role_ids.iter().filter_map(|id| service.platform.catalogue.user_role(id));
-    let wanted: Vec<&str> = known.map(|role| role.name.as_str()).collect();
-    let ours: Vec<&str> =
+    let assigned = logto.client.roles_of_user(subject).await.map_err(away)?;
+    let user_roles = user.role_ids.iter().filter_map(|id| service.platform.catalogue.user_role(id));
+    let wanted: Vec<&str> = user_roles.map(|role| role.name.as_str()).collect();
+    let managed: Vec<&str> =
         service.platform.catalogue.user_roles().iter().map(|role| role.name.as_str()).collect();
-    tell(difference, "role", compare(&wanted, &held, &ours), aspect::ROLES);
+    add_differences(difference, "role", compare(&wanted, &assigned, &managed), aspect::ROLES);
     Ok(())
 }
 
@@ -267,21 +267,22 @@ async fn membership(
     subject: &str,
     difference: &mut Difference,
 ) -> Result<()> {
-    let home = logto::organization(&service.platform.db, logto.issuer(), user.organization.id).await?.id;
+    let own = logto::organization(&service.platform.db, logto.issuer(), user.organization.id).await?;
     let member_of = logto.client.organizations_of_user(subject).await.map_err(away)?;
-    let home = home.filter(|home| member_of.iter().any(|organization| organization.id == *home));
-    let Some(home) = home else {
+    let provider_id = own.id.filter(|id| member_of.iter().any(|organization| organization.id == *id));
+    let Some(provider_id) = provider_id else {
         let missing = (vec![user.organization.name.clone()], Vec::new());
-        tell(difference, "organization", missing, aspect::MEMBERSHIP);
+        add_differences(difference, "organization", missing, aspect::MEMBERSHIP);
         return Ok(());
     };
-    let others: Vec<String> = member_of.into_iter().map(|o| o.id).filter(|id| *id != home).collect();
+    let others: Vec<String> = member_of.into_iter().map(|o| o.id).filter(|id| *id != provider_id).collect();
     let left = logto::organizations_of(&service.platform.db, logto.issuer(), &others).await?;
     let left: Vec<String> = left.into_values().map(|id| id.to_string()).collect();
-    tell(difference, "organization", (Vec::new(), left), aspect::MEMBERSHIP);
-    let held = logto.client.roles_of_member(&home, subject).await.map_err(away)?;
-    let ours = OrgType::ALL.map(OrgType::role_name);
+    add_differences(difference, "organization", (Vec::new(), left), aspect::MEMBERSHIP);
+    let assigned = logto.client.roles_of_member(&provider_id, subject).await.map_err(away)?;
+    let managed = OrgType::ALL.map(OrgType::role_name);
     let wanted = [user.organization.org_type.role_name()];
-    tell(difference, "organization role", compare(&wanted, &held, &ours), aspect::MEMBERSHIP);
+    let differences = compare(&wanted, &assigned, &managed);
+    add_differences(difference, "organization role", differences, aspect::MEMBERSHIP);
     Ok(())
 }

@@ -97,7 +97,7 @@ pub(super) async fn deliver(
         if aspects & one == 0 {
             continue;
         }
-        match tell(service, logto, &placed, &subject, home.as_deref(), one).await {
+        match send_aspect(service, logto, &placed, &subject, home.as_deref(), one).await {
             Ok(()) => {}
             Err(Stop::Logto(LogtoError::Refused(refusal))) => refused.push(refusal.to_string()),
             // An object is missing there: the account itself, or one that it was to be linked to.
@@ -151,30 +151,30 @@ async fn wait_for(
     Ok(Outcome::Wait { at_once, refused })
 }
 
-async fn tell(
+async fn send_aspect(
     service: &Identity,
     logto: &LogtoSync,
     placed: &Placed,
     subject: &str,
-    home: Option<&str>,
-    what: i64,
+    organization_id: Option<&str>,
+    aspect_bit: i64,
 ) -> Result<(), Stop> {
     let (client, user) = (&logto.client, &placed.user);
-    let told = match what {
+    let result = match aspect_bit {
         aspect::STATE => client.set_suspended(subject, !is_enabled(placed)).await,
         aspect::PROFILE => client.update_user(subject, &mirrored(user)).await,
         aspect::PICTURE => client.set_avatar(subject, &picture(service, user.id).await?).await,
-        aspect::ROLES => return tell_roles(service, logto, user, subject).await,
-        _ => match home {
-            Some(home) => return tell_membership(service, logto, user, subject, home).await,
+        aspect::ROLES => return send_roles(service, logto, user, subject).await,
+        _ => match organization_id {
+            Some(id) => return send_membership(service, logto, user, subject, id).await,
             None => Ok(()),
         },
     };
-    told.map_err(Stop::Logto)
+    result.map_err(Stop::Logto)
 }
 
 /// Adds the missing roles, then removes the excess ones; only roles of the catalogue.
-async fn tell_roles(service: &Identity, logto: &LogtoSync, user: &User, subject: &str) -> Result<(), Stop> {
+async fn send_roles(service: &Identity, logto: &LogtoSync, user: &User, subject: &str) -> Result<(), Stop> {
     let wanted: Vec<&str> = user
         .role_ids
         .iter()
@@ -182,25 +182,25 @@ async fn tell_roles(service: &Identity, logto: &LogtoSync, user: &User, subject:
         .map(|role| role.name.as_str())
         .collect();
     let has_all = |names: &names::Names| wanted.iter().all(|name| names.user_role(name).is_some());
-    let held = logto.client.roles_of_user(subject).await.map_err(Stop::Logto)?;
-    let holds = |id: &String| held.iter().any(|role| role.id == *id);
-    let mut known = names::known(service, logto, has_all).await.map_err(Stop::Logto)?;
+    let assigned = logto.client.roles_of_user(subject).await.map_err(Stop::Logto)?;
+    let holds = |id: &String| assigned.iter().any(|role| role.id == *id);
+    let mut names = names::load(service, logto, has_all).await.map_err(Stop::Logto)?;
     let wanted_ids = loop {
         let wanted_ids: Vec<String> =
-            wanted.iter().filter_map(|name| known.user_role(name)).cloned().collect();
+            wanted.iter().filter_map(|name| names.user_role(name)).cloned().collect();
         let missing: Vec<String> = wanted_ids.iter().filter(|id| !holds(id)).cloned().collect();
         if missing.is_empty() {
             break wanted_ids;
         }
         match logto.client.add_roles(subject, &missing).await {
             Ok(()) => break wanted_ids,
-            Err(error) => known = names::anew(service, logto, &known, error).await.map_err(Stop::Logto)?,
+            Err(error) => names = names::anew(service, logto, &names, error).await.map_err(Stop::Logto)?,
         }
     };
-    let ours: Vec<String> =
+    let managed: Vec<String> =
         service.platform.catalogue.user_roles().iter().map(|role| fold(&role.name)).collect();
-    for role in &held {
-        if ours.contains(&fold(&role.name)) && !wanted_ids.contains(&role.id) {
+    for role in &assigned {
+        if managed.contains(&fold(&role.name)) && !wanted_ids.contains(&role.id) {
             logto.client.remove_role(subject, &role.id).await.map_err(Stop::Logto)?;
         }
     }
@@ -211,46 +211,48 @@ async fn tell_roles(service: &Identity, logto: &LogtoSync, user: &User, subject:
 }
 
 /// Adds the user to their organization with the role of its type, then removes them from our other organizations.
-async fn tell_membership(
+async fn send_membership(
     service: &Identity,
     logto: &LogtoSync,
     user: &User,
     subject: &str,
-    home: &str,
+    organization_id: &str,
 ) -> Result<(), Stop> {
     let client = &logto.client;
     let name = user.organization.org_type.role_name();
     let member_of = client.organizations_of_user(subject).await.map_err(Stop::Logto)?;
-    let is_member = member_of.iter().any(|organization| organization.id == home);
+    let is_member = member_of.iter().any(|organization| organization.id == organization_id);
     if !is_member {
-        client.join(home, subject).await.map_err(Stop::Logto)?;
+        client.join(organization_id, subject).await.map_err(Stop::Logto)?;
     }
-    let held: Vec<Named> = match is_member {
-        true => client.roles_of_member(home, subject).await.map_err(Stop::Logto)?,
+    let assigned: Vec<Named> = match is_member {
+        true => client.roles_of_member(organization_id, subject).await.map_err(Stop::Logto)?,
         false => Vec::new(),
     };
-    let known = names::known(service, logto, |names| names.organization_role(name).is_some()).await;
-    let mut known = known.map_err(Stop::Logto)?;
+    let names = names::load(service, logto, |names| names.organization_role(name).is_some()).await;
+    let mut names = names.map_err(Stop::Logto)?;
     let role = loop {
-        let role = known.organization_role(name).cloned();
-        match role.as_ref().filter(|role| !held.iter().any(|held| held.id == **role)) {
+        let role = names.organization_role(name).cloned();
+        match role.as_ref().filter(|role| !assigned.iter().any(|assigned| assigned.id == **role)) {
             None => break role,
-            Some(missing) => match client.add_member_role(home, subject, missing).await {
+            Some(missing) => match client.add_member_role(organization_id, subject, missing).await {
                 Ok(()) => break role,
                 Err(error) => {
-                    known = names::anew(service, logto, &known, error).await.map_err(Stop::Logto)?
+                    names = names::anew(service, logto, &names, error).await.map_err(Stop::Logto)?
                 }
             },
         }
     };
-    let ours = OrgType::ALL.map(|org_type| fold(org_type.role_name()));
-    let is_other = |held: &&Named| Some(&held.id) != role.as_ref() && ours.contains(&fold(&held.name));
-    for other in held.iter().filter(is_other) {
-        client.remove_member_role(home, subject, &other.id).await.map_err(Stop::Logto)?;
+    let managed = OrgType::ALL.map(|org_type| fold(org_type.role_name()));
+    let is_other = |other: &&Named| Some(&other.id) != role.as_ref() && managed.contains(&fold(&other.name));
+    for other in assigned.iter().filter(is_other) {
+        client.remove_member_role(organization_id, subject, &other.id).await.map_err(Stop::Logto)?;
     }
-    let others: Vec<String> = member_of.into_iter().map(|o| o.id).filter(|id| id != home).collect();
-    for theirs in logto::organizations_of(&service.platform.db, logto.issuer(), &others).await?.into_keys() {
-        client.leave(&theirs, subject).await.map_err(Stop::Logto)?;
+    let others = member_of.into_iter().map(|o| o.id).filter(|id| id != organization_id);
+    let others: Vec<String> = others.collect();
+    let managed = logto::organizations_of(&service.platform.db, logto.issuer(), &others).await?;
+    for provider_id in managed.into_keys() {
+        client.leave(&provider_id, subject).await.map_err(Stop::Logto)?;
     }
     if role.is_none() { Err(no_role()) } else { Ok(()) }
 }

@@ -93,7 +93,7 @@ impl<E: Into<Error>> From<E> for Stop {
 /// Claims rows once and sends them. Answers 0 when the tenant is unavailable, so that the caller stops.
 async fn round(service: &Identity) -> Result<u64> {
     let Some(logto) = &service.logto else { return Ok(0) };
-    let _turn = logto.turn.lock().await;
+    let _guard = logto.worker_lock.lock().await;
     let now = service.platform.now();
     let due = outbox::claim(&service.platform.db, logto.issuer(), now, now.plus(LEASE), CLAIMS).await?;
     // Users need their organizations.
@@ -101,11 +101,11 @@ async fn round(service: &Identity) -> Result<u64> {
         due.iter().partition(|due| due.kind == OutboxKind::Organization);
     let mut is_away = false;
     for group in [first, then] {
-        for told in
+        for result in
             join_all(group.into_iter().map(|due| handle(service, logto, due).instrument(jobs::span(KIND))))
                 .await
         {
-            is_away |= told?;
+            is_away |= result?;
         }
     }
     Ok(if is_away { 0 } else { due.len() as u64 })
@@ -114,10 +114,10 @@ async fn round(service: &Identity) -> Result<u64> {
 /// Sends one object and settles its row; returns whether the tenant is unavailable.
 async fn handle(service: &Identity, logto: &LogtoSync, due: &Due) -> Result<bool> {
     // Deep and large: kept off the stack.
-    let told = tokio::time::timeout(RUN, Box::pin(deliver(service, logto, due))).await;
+    let result = tokio::time::timeout(RUN, Box::pin(deliver(service, logto, due))).await;
     let now = service.platform.now();
     let (mut is_away, mut not_before) = (false, now);
-    let (outcome, problem) = match told {
+    let (outcome, problem) = match result {
         Ok(Ok(outcome)) => (Some(outcome), String::new()),
         // The database is unavailable: the lease ends by itself, and the failure does not count against the object.
         Ok(Err(Stop::Store(error @ Error::Unavailable { .. }))) => return Err(error),
@@ -239,8 +239,8 @@ async fn remove_organization(logto: &LogtoSync, id: &str) -> std::result::Result
 /// Queues the next users of an organization, or of its tree.
 async fn next_users(service: &Identity, logto: &LogtoSync, due: &Due) -> std::result::Result<Outcome, Stop> {
     let id = OrgId(due.object);
-    let Some(place) = organizations::node(&service.platform.db, id).await? else { return Ok(Outcome::Done) };
-    let below = (due.kind == OutboxKind::Tree).then_some(place.org_type);
+    let Some(node) = organizations::node(&service.platform.db, id).await? else { return Ok(Outcome::Done) };
+    let below = (due.kind == OutboxKind::Tree).then_some(node.org_type);
     let mut tx = service.platform.db.begin().await?;
     let (issuer, now) = (logto.issuer(), service.platform.now());
     let next = NextUsers { organization: id, below, after: due.after, limit: TREE_USERS };

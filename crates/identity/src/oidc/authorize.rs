@@ -148,7 +148,7 @@ pub async fn authorize(
     browser: &Browser,
 ) -> Result<Authorized> {
     let (client, redirect_uri) = match destination(service, parameters) {
-        Ok(known) => known,
+        Ok(pair) => pair,
         Err(refused) => return Ok(Authorized::Untrusted(refused)),
     };
     let refuse = |refused: &OAuthError| {
@@ -248,8 +248,8 @@ fn is_form_post(parameters: &Parameters) -> Result<bool, OAuthError> {
     }
 }
 
-fn known_scopes(asked: &str) -> String {
-    let known = SCOPES.iter().filter(|scope| asked.split(' ').any(|word| word == **scope));
+fn known_scopes(requested: &str) -> String {
+    let known = SCOPES.iter().filter(|scope| requested.split(' ').any(|word| word == **scope));
     known.copied().collect::<Vec<_>>().join(" ")
 }
 
@@ -303,8 +303,8 @@ fn wish(parameters: &Parameters) -> Result<PromptOptions, OAuthError> {
     Ok(PromptOptions { no_page: has("none"), sign_in, max_age })
 }
 
-/// The login of this browser and its user, unless the login has ended, the user may not sign in, or they need a second factor
-/// now that the login lacks.
+/// The login of this browser and its user, unless the login has ended, the user may not sign in, or they need a second
+/// factor now that the login lacks.
 pub(super) async fn live_login(
     service: &Identity,
     browser: &Browser,
@@ -334,7 +334,7 @@ pub(super) async fn store(
 ) -> Result<(Uuid, String)> {
     // One cookie for all stored requests of a browser, so that two tabs do not disturb each other.
     let browser = match browser.browser.as_deref().filter(|cookie| is_cookie(cookie)) {
-        Some(known) => known.to_owned(),
+        Some(cookie) => cookie.to_owned(),
         None => fresh_secret(&*service.platform.entropy),
     };
     let interaction = Interaction {

@@ -146,8 +146,8 @@ pub async fn userinfo(service: &Identity, access_token: &str) -> Result<Map<Stri
     Ok(of_user(&user, &token.scope))
 }
 
-/// `POST /oidc/token/introspection` (RFC 7662); for confidential clients. A client learns of its own tokens, and a first-party
-/// one of other clients' access tokens too; the others are inactive to it.
+/// `POST /oidc/token/introspection` (RFC 7662); for confidential clients. A client learns of its own tokens, and a
+/// first-party one of other clients' access tokens too; the others are inactive to it.
 ///
 /// # Errors
 /// `invalid_client` when the client has no secret.
@@ -196,16 +196,16 @@ fn active(service: &Identity, token: &Token, user: &Identified) -> Value {
 /// `GET /oidc/.well-known/openid-configuration`.
 pub fn discovery(service: &Identity) -> Value {
     let issuer = service.settings.provider_issuer();
-    let at = |path: &str| format!("{issuer}{path}");
+    let url = |path: &str| format!("{issuer}{path}");
     json!({
         "issuer": issuer,
-        "authorization_endpoint": at("/auth"),
-        "token_endpoint": at("/token"),
-        "userinfo_endpoint": at("/me"),
-        "jwks_uri": at("/jwks"),
-        "revocation_endpoint": at("/token/revocation"),
-        "introspection_endpoint": at("/token/introspection"),
-        "end_session_endpoint": at("/session/end"),
+        "authorization_endpoint": url("/auth"),
+        "token_endpoint": url("/token"),
+        "userinfo_endpoint": url("/me"),
+        "jwks_uri": url("/jwks"),
+        "revocation_endpoint": url("/token/revocation"),
+        "introspection_endpoint": url("/token/introspection"),
+        "end_session_endpoint": url("/session/end"),
         "response_types_supported": ["code"],
         "response_modes_supported": ["query", "form_post"],
         "grant_types_supported": ["authorization_code", "refresh_token"],

@@ -48,16 +48,16 @@ impl Addresses {
         let loopback = Loopback::of(address);
         self.exact.iter().any(|exact| {
             exact == address
-                || loopback.is_some_and(|given| given.is_literal() && Loopback::of(exact) == Some(given))
-        }) || loopback.is_some_and(|given| self.loopback_paths.iter().any(|path| path == given.path))
+                || loopback.is_some_and(|wanted| wanted.is_literal() && Loopback::of(exact) == Some(wanted))
+        }) || loopback.is_some_and(|wanted| self.loopback_paths.iter().any(|path| path == wanted.path))
     }
 
     fn allow_origin(&self, origin: &str) -> bool {
-        let of =
+        let has_origin =
             |address: &String| Url::parse(address).is_ok_and(|u| u.origin().ascii_serialization() == origin);
         // An opaque origin is written "null", which no page may claim.
         origin != "null"
-            && (self.exact.iter().any(of)
+            && (self.exact.iter().any(has_origin)
                 || (!self.loopback_paths.is_empty()
                     && Loopback::of(origin).is_some_and(|origin| origin.path.is_empty())))
     }
@@ -109,11 +109,11 @@ impl Client {
         self.post_logout.allow(uri)
     }
 
-    fn has_secret(&self, given: &str) -> bool {
+    fn has_secret(&self, secret: &str) -> bool {
         let Some(expected) = &self.secret_sha256 else { return false };
-        let given = hex(digest::digest(&digest::SHA256, given.as_bytes()).as_ref());
+        let secret = hex(digest::digest(&digest::SHA256, secret.as_bytes()).as_ref());
         let expected = expected.to_ascii_lowercase();
-        constant_time::verify_slices_are_equal(given.as_bytes(), expected.as_bytes()).is_ok()
+        constant_time::verify_slices_are_equal(secret.as_bytes(), expected.as_bytes()).is_ok()
     }
 }
 
@@ -201,11 +201,11 @@ pub fn find(settings: &Settings, id: &str) -> Option<Client> {
 ///
 /// # Errors
 /// `invalid_client`: unknown, wrong or missing secret, a secret where there is none.
-pub fn authenticate(settings: &Settings, given: &ClientCredentials) -> Result<Client, OAuthError> {
+pub fn authenticate(settings: &Settings, credentials: &ClientCredentials) -> Result<Client, OAuthError> {
     let invalid = || OAuthError::new(Code::InvalidClient, "client authentication failed");
-    let named = given.id.as_deref().filter(|id| *id != CONSOLE_ID);
-    let client = named.and_then(|id| find(settings, id)).ok_or_else(invalid)?;
-    let is_proved = match &given.secret {
+    let client_id = credentials.id.as_deref().filter(|id| *id != CONSOLE_ID);
+    let client = client_id.and_then(|id| find(settings, id)).ok_or_else(invalid)?;
+    let is_proved = match &credentials.secret {
         Some(secret) => client.has_secret(secret),
         None => client.is_public(),
     };
@@ -221,33 +221,33 @@ pub fn is_client_origin(settings: &Settings, origin: &str) -> bool {
 /// The problems of the configured clients, each with the client's id; empty when there are none. For the check at the
 /// start.
 pub fn problems(clients: &[Configured]) -> Vec<(&str, String)> {
-    let mut found = Vec::new();
+    let mut problems = Vec::new();
     for (index, client) in clients.iter().enumerate() {
-        let mut say = |text: &str| found.push((client.id.as_str(), text.to_owned()));
+        let mut report = |text: &str| problems.push((client.id.as_str(), text.to_owned()));
         if client.id.is_empty() || client.id.len() > 128 || !client.id.bytes().all(|b| b.is_ascii_graphic()) {
-            say("the id must have 1 to 128 visible ASCII characters");
+            report("the id must have 1 to 128 visible ASCII characters");
         }
         if client.id == DEFAULT_ID || client.id == CONSOLE_ID {
-            say("this id belongs to the client that is always there");
+            report("this id belongs to the client that is always there");
         }
         if clients.iter().take(index).any(|other| other.id == client.id) {
-            say("the id is there twice");
+            report("the id is there twice");
         }
         let application = &client.application;
         if client.first_party && *application != Application::default() {
-            say("name, description, addresses and access_control are for clients of third parties");
+            report("name, description, addresses and access_control are for clients of third parties");
         }
         if !client.first_party && client.secret_sha256.is_none() && application.login_url.is_none() {
-            say("a public client of a third party needs login_url: it must begin a sign-in itself (PKCE)");
+            report("a public client of a third party needs login_url: it must begin a sign-in itself (PKCE)");
         }
         let control = application.access_control.as_ref();
         for id in control.iter().flat_map(|control| &control.organization_ids) {
             if id.parse::<OrgId>().is_err() {
-                say(&format!("access_control.organization_ids: `{id}` is not an id"));
+                report(&format!("access_control.organization_ids: `{id}` is not an id"));
             }
         }
         if client.redirect_uris.is_empty() {
-            say("at least one redirect URI is needed");
+            report("at least one redirect URI is needed");
         }
         let shown = [
             &application.login_url,
@@ -258,15 +258,15 @@ pub fn problems(clients: &[Configured]) -> Vec<(&str, String)> {
         let addresses = client.redirect_uris.iter().chain(&client.post_logout_redirect_uris);
         for uri in addresses.chain(shown.into_iter().flatten()) {
             if let Some(problem) = problem_of_address(uri) {
-                say(&format!("`{uri}` {problem}"));
+                report(&format!("`{uri}` {problem}"));
             }
         }
         let is_digest = |s: &String| s.len() == 64 && s.bytes().all(|b| b.is_ascii_hexdigit());
         if client.secret_sha256.as_ref().is_some_and(|s| !is_digest(s)) {
-            say("the secret must be given as 64 hex digits (SHA-256)");
+            report("the secret must be given as 64 hex digits (SHA-256)");
         }
     }
-    found
+    problems
 }
 
 /// Why the provider may not redirect to this address; the text follows the address.
@@ -301,17 +301,17 @@ pub(crate) fn names(control: &AccessControl, identity: &UserIdentity) -> bool {
     let AccessControl { organization_ids, organization_roles, user_roles, user_role_ids } = control;
     let by_keys = !user_role_ids.is_empty();
     // None: an empty list requires nothing.
-    let asked = |list: &[String], matches: &dyn Fn(&String) -> bool| {
+    let requires = |list: &[String], matches: &dyn Fn(&String) -> bool| {
         (!list.is_empty()).then(|| list.iter().any(matches))
     };
     let id = organization.id.to_string();
     let same_word = |a: &str, b: &str| fold(a) == fold(b);
     let answers = [
-        asked(organization_ids, &|wanted| wanted.eq_ignore_ascii_case(&id)),
-        asked(organization_roles, &|wanted| same_word(wanted, organization.org_type.role_name())),
-        asked(user_role_ids, &|wanted| effective.user_role_ids().contains(wanted)),
-        asked(if by_keys { &[] } else { user_roles }, &|wanted| {
-            effective.user_roles().iter().any(|held| same_word(wanted, held))
+        requires(organization_ids, &|wanted| wanted.eq_ignore_ascii_case(&id)),
+        requires(organization_roles, &|wanted| same_word(wanted, organization.org_type.role_name())),
+        requires(user_role_ids, &|wanted| effective.user_role_ids().contains(wanted)),
+        requires(if by_keys { &[] } else { user_roles }, &|wanted| {
+            effective.user_roles().iter().any(|role| same_word(wanted, role))
         }),
     ];
     answers.iter().any(Option::is_some) && answers.iter().flatten().all(|matches| *matches)
@@ -439,17 +439,17 @@ mod tests {
         let mut s = settings("https://my.example.org");
         let secret_sha256 = Some(hex(digest::digest(&digest::SHA256, b"open").as_ref()).to_uppercase());
         s.provider.clients = vec![Configured { secret_sha256, ..extra("closed") }];
-        let given = |id: &str, secret: Option<&str>| ClientCredentials {
+        let credentials = |id: &str, secret: Option<&str>| ClientCredentials {
             id: Some(id.into()),
             secret: secret.map(str::to_owned),
         };
-        assert!(authenticate(&s, &given("closed", Some("open"))).is_ok());
+        assert!(authenticate(&s, &credentials("closed", Some("open"))).is_ok());
         for bad in [
-            given("closed", Some("shut")),
-            given("closed", Some("")),
-            given("closed", None),
-            given(DEFAULT_ID, Some("open")),
-            given("unknown", None),
+            credentials("closed", Some("shut")),
+            credentials("closed", Some("")),
+            credentials("closed", None),
+            credentials(DEFAULT_ID, Some("open")),
+            credentials("unknown", None),
             ClientCredentials::default(),
         ] {
             assert_eq!(authenticate(&s, &bad).unwrap_err().code, Code::InvalidClient, "{bad:?}");
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn problems_of_the_configuration_are_all_told() {
+    fn all_problems_of_the_configuration_are_listed() {
         assert!(problems(&[extra("a"), extra("b")]).is_empty());
         let bad = Configured {
             id: DEFAULT_ID.into(),

@@ -139,7 +139,11 @@ struct Waiting {
 
 /// The question of an interaction. None when it asks none, or asks another user. If a user has entered a password
 /// since, it is their sign-in again.
-async fn waiting(service: &Identity, interaction: Interaction, browser: &Browser) -> Result<Option<Waiting>> {
+async fn open_question(
+    service: &Identity,
+    interaction: Interaction,
+    browser: &Browser,
+) -> Result<Option<Waiting>> {
     if interaction.user_id.is_some() {
         return Ok(None);
     }
@@ -154,14 +158,14 @@ async fn waiting(service: &Identity, interaction: Interaction, browser: &Browser
 /// The page of a question. None when the question has ended or belongs to another user.
 pub async fn page(service: &Identity, id: Uuid, browser: &Browser) -> Result<Option<Page>> {
     let Some((cookie, interaction)) = open(service, id, browser).await? else { return Ok(None) };
-    let Some(waiting) = waiting(service, interaction, browser).await? else { return Ok(None) };
-    let redirect = Url::parse(&waiting.request.redirect_uri).ok();
+    let Some(question) = open_question(service, interaction, browser).await? else { return Ok(None) };
+    let redirect = Url::parse(&question.request.redirect_uri).ok();
     Ok(Some(Page {
-        application: waiting.client.display_name().to_owned(),
+        application: question.client.display_name().to_owned(),
         host: redirect.and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default(),
-        scopes: authorize::SCOPES.into_iter().filter(|s| has_scope(&waiting.request.scope, s)).collect(),
-        person: Person::of(waiting.user),
-        form_target: form_target(&waiting.request.redirect_uri),
+        scopes: authorize::SCOPES.into_iter().filter(|s| has_scope(&question.request.scope, s)).collect(),
+        person: Person::of(question.user),
+        form_target: form_target(&question.request.redirect_uri),
         form_token: form_token(service, cookie, id),
     }))
 }
@@ -176,7 +180,7 @@ pub async fn answer(
 ) -> Result<BrowserRedirect, SignInError> {
     let (_, interaction) = open(service, id, browser).await?.ok_or(SignInError::Gone)?;
     let Waiting { interaction, mut request, client, login, .. } =
-        waiting(service, interaction, browser).await?.ok_or(SignInError::Gone)?;
+        open_question(service, interaction, browser).await?.ok_or(SignInError::Gone)?;
     let now = service.platform.now();
     let mut tx = service.platform.db.begin().await?;
     // Locks in the order user, stored request, login, like every sign-in.
@@ -204,8 +208,8 @@ pub async fn allow_by_script(
     browser: &Browser,
 ) -> Result<Option<String>, SignInError> {
     let interaction = latest(service, browser).await?;
-    let Some(waiting) = waiting(service, interaction, browser).await? else { return Ok(None) };
-    let Waiting { interaction, mut request, client, login, .. } = waiting;
+    let Some(question) = open_question(service, interaction, browser).await? else { return Ok(None) };
+    let Waiting { interaction, mut request, client, login, .. } = question;
     request.asked = Some(Asked { login: login.id, is_allowed: true });
     let written = serde_json::to_value(&request).map_err(Error::internal)?;
     let mut tx = service.platform.db.begin().await?;
@@ -224,11 +228,12 @@ pub(super) async fn resume(
     interaction: &Interaction,
     browser: &Browser,
 ) -> Result<Option<BrowserRedirect>, SignInError> {
-    let Some(waiting) = waiting(service, interaction.clone(), browser).await? else { return Ok(None) };
+    let Some(question) = open_question(service, interaction.clone(), browser).await? else { return Ok(None) };
     let mut tx = service.platform.db.begin().await?;
-    authorize::hold_user(&mut tx, waiting.login.user_id).await?.ok_or(SignInError::Gone)?;
+    authorize::hold_user(&mut tx, question.login.user_id).await?.ok_or(SignInError::Gone)?;
     claim(&mut tx, interaction).await?;
-    let settled = settle(service, &mut tx, &waiting.request, &waiting.login, service.platform.now()).await?;
+    let settled =
+        settle(service, &mut tx, &question.request, &question.login, service.platform.now()).await?;
     // Not answered yet: the transaction ends without a write, and the page asks.
     let SignInEnd::BrowserRedirect(onward) = settled else {
         return Ok(Some(BrowserRedirect::Address(address(service, interaction.id))));

@@ -1,5 +1,5 @@
-//! Refusals in the terms of the protocol (RFC 6749 §4.1.2.1, §5.2; RFC 8707; OpenID Connect Core §3.1.2.6), and those of a
-//! sign-in on its pages.
+//! Refusals in the terms of the protocol (RFC 6749 §4.1.2.1, §5.2; RFC 8707; OpenID Connect Core §3.1.2.6), and those
+//! of a sign-in on its pages.
 
 use bailiwick_domain::Error;
 use bailiwick_store::StoreError;

@@ -67,7 +67,7 @@ pub async fn land(service: &Identity, counted: TokenRequest, browser: &Browser) 
 }
 
 /// Whether the form that signs out was made for this browser's login.
-pub fn is_form_token(service: &Identity, browser: &Browser, given: &str) -> bool {
+pub fn is_form_token(service: &Identity, browser: &Browser, token: &str) -> bool {
     // A waiting request never has this id, so no token of its form passes here.
-    made_form_token(service, browser.login.as_deref(), Uuid::nil(), given)
+    made_form_token(service, browser.login.as_deref(), Uuid::nil(), token)
 }

@@ -1,10 +1,10 @@
 //! Embedded OpenID provider (spec: openid-provider#endpoints): authenticates users by password for registered clients.
 //!
 //! [`authorize`] judges a request and either answers it or stores it as an interaction. [`sign_in`] completes the
-//! interaction; [`consent`] asks the user what third parties may learn; [`redirect`] leads back. [`tokens`] exchanges codes for tokens, renews
-//! and revokes them; [`claims`] builds their claims. [`login`] is the same sign-in without a client; [`recovery`]
-//! handles the links in mails. Everything a client or a browser holds is stored hashed. Refusals are [`ProviderError`]s: the
-//! protocol's errors for a fault of the client, or a fault of ours.
+//! interaction; [`consent`] asks the user what third parties may learn; [`redirect`] leads back. [`tokens`] exchanges
+//! codes for tokens, renews and revokes them; [`claims`] builds their claims. [`login`] is the same sign-in without a
+//! client; [`recovery`] handles the links in mails. Everything a client or a browser holds is stored hashed. Refusals
+//! are [`ProviderError`]s: the protocol's errors for a fault of the client, or a fault of ours.
 
 pub mod authorize;
 pub mod claims;

@@ -62,15 +62,15 @@ pub struct IssuedForm {
 
 /// Opens a form for a browser.
 pub fn open(service: &Identity, browser: &Browser, form: Form) -> IssuedForm {
-    let known = browser.browser.as_deref().filter(|cookie| is_cookie(cookie));
-    let fresh = known.is_none().then(|| fresh_secret(&*service.platform.entropy));
-    let cookie = known.or(fresh.as_deref()).unwrap_or_default();
+    let present = browser.browser.as_deref().filter(|cookie| is_cookie(cookie));
+    let fresh = present.is_none().then(|| fresh_secret(&*service.platform.entropy));
+    let cookie = present.or(fresh.as_deref()).unwrap_or_default();
     IssuedForm { form_token: form_token(service, cookie, form.id()), fresh_cookie: fresh }
 }
 
 /// Whether the form was opened by this browser.
-pub fn is_form_token(service: &Identity, browser: &Browser, form: Form, given: &str) -> bool {
-    made_form_token(service, browser.browser.as_deref().filter(|cookie| is_cookie(cookie)), form.id(), given)
+pub fn is_form_token(service: &Identity, browser: &Browser, form: Form, token: &str) -> bool {
+    made_form_token(service, browser.browser.as_deref().filter(|cookie| is_cookie(cookie)), form.id(), token)
 }
 
 /// Accepts a request for a new password. It does not read the account, so the response and its time are the same for

@@ -1,5 +1,6 @@
-//! Sign-in by scripts (spec: openid-provider#scripted-sign-in): [`identify`], [`prove_factor`] where a second factor is asked for,
-//! [`submit`], and then the address of [`resume`]. A script knows only its cookies: the last request of the browser is meant.
+//! Sign-in by scripts (spec: openid-provider#scripted-sign-in): [`identify`], [`prove_factor`] where a second factor is
+//! asked for, [`submit`], and then the address of [`resume`]. A script knows only its cookies: the last request of the
+//! browser is meant.
 
 use super::{
     authorize::{Browser, is_cookie},
@@ -43,12 +44,12 @@ pub async fn identify(
     password: &str,
 ) -> Result<(), SignInError> {
     let interaction = latest(service, browser).await?;
-    let known = check(service, context, who, password).await?;
+    let password_match = check(service, context, who, password).await?;
     let mut tx = service.platform.db.begin().await?;
-    let user = known.lock_unchanged(&mut tx).await?;
+    let user = password_match.lock_unchanged(&mut tx).await?;
     let step = factors::need(service, &mut tx, &user, service.platform.now()).await?;
     let same = interaction.browser_hash.clone();
-    if !interactions::identify(&mut tx, &interaction, known.at(step), &same).await? {
+    if !interactions::identify(&mut tx, &interaction, password_match.password_entered(step), &same).await? {
         return Err(SignInError::Gone);
     }
     tx.commit().await?;

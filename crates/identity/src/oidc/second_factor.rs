@@ -1,5 +1,5 @@
-//! The step after the password (spec: openid-provider#second-factors): a second factor is proved, or added where one is required
-//! and missing. A passkey also signs in by itself.
+//! The step after the password (spec: openid-provider#second-factors): a second factor is proved, or added where one is
+//! required and missing. A passkey also signs in by itself.
 
 use super::{
     authorize::Browser,
@@ -120,8 +120,8 @@ async fn enabled(tx: &mut Tx, user: UserId) -> Result<Identified, SignInError> {
     user.filter(|user| user.standing.is_enabled()).ok_or(SignInError::Gone)
 }
 
-/// A proof that was given, with what is read before a transaction begins: a request never waits for a second connection while it
-/// holds one.
+/// A proof that was given, with what is read before a transaction begins: a request never waits for a second connection
+/// while it holds one.
 enum LoadedProof<'a> {
     Code(&'a str),
     Passkey { passkey: Box<ShownPasskey>, state: &'a str },
@@ -139,8 +139,8 @@ impl<'a> LoadedProof<'a> {
     }
 }
 
-/// Locks the user of a request that waits for a proof, and checks it: the transaction, the user and what they have proved. A wrong
-/// code is counted, and that is committed here.
+/// Locks the user of a request that waits for a proof, and checks it: the transaction, the user and what they have
+/// proved. A wrong code is counted, and that is committed here.
 pub(super) async fn prove(
     service: &Identity,
     interaction: &Interaction,
@@ -229,8 +229,8 @@ pub(super) async fn pass(
     if interactions::pass(tx, interaction, methods, &same).await? { Ok(()) } else { Err(SignInError::Gone) }
 }
 
-/// The page's form: adds a second factor. The sign-in goes on at [`Added::address`], once the person has kept their recovery
-/// codes.
+/// The page's form: adds a second factor. The sign-in goes on at [`Added::address`], once the person has kept their
+/// recovery codes.
 pub async fn add_factor(
     service: &Identity,
     context: &RequestContext,

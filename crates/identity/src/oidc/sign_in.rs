@@ -1,7 +1,7 @@
 //! Signing in: from a stored request to its response (spec: openid-provider#endpoints, steps 3 and 4).
 //!
-//! A page posts the password and gets the response at once, unless a step follows: a second factor ([`second_factor`]) or a new
-//! password. Scripts sign in by [`scripted_sign_in`](super::scripted_sign_in).
+//! A page posts the password and gets the response at once, unless a step follows: a second factor ([`second_factor`])
+//! or a new password. Scripts sign in by [`scripted_sign_in`](super::scripted_sign_in).
 
 pub use super::error::SignInError;
 
@@ -73,8 +73,8 @@ impl Identifier {
 pub enum Progress {
     /// Signed in: where to go, and the cookie of the login.
     Done(SignedIn),
-    /// Something must be done first: [`page`] says what. The browser gets a new cookie, so a holder of the old one cannot
-    /// continue.
+    /// Something must be done first: [`page`] says what. The browser gets a new cookie, so a holder of the old one
+    /// cannot continue.
     NextPage {
         /// The browser's cookie from now on.
         browser: String,
@@ -118,8 +118,8 @@ pub struct Page {
     pub has_recovery: bool,
 }
 
-/// The stored request of a page; none when it no longer exists. `offered`: the state of the authenticator application on the page
-/// before, which a page after a wrong code shows again.
+/// The stored request of a page; none when it no longer exists. `offered`: the state of the authenticator application
+/// on the page before, which a page after a wrong code shows again.
 pub async fn page(
     service: &Identity,
     id: Uuid,
@@ -157,14 +157,14 @@ pub(super) fn form_token(service: &Identity, cookie: &str, id: Uuid) -> String {
 }
 
 /// Whether the form of this stored request was made for this browser.
-pub fn is_form_token(service: &Identity, browser: &Browser, id: Uuid, given: &str) -> bool {
-    made_form_token(service, browser.browser.as_deref(), id, given)
+pub fn is_form_token(service: &Identity, browser: &Browser, id: Uuid, token: &str) -> bool {
+    made_form_token(service, browser.browser.as_deref(), id, token)
 }
 
 /// Whether [`form_token`] made it.
-pub(super) fn made_form_token(service: &Identity, cookie: Option<&str>, id: Uuid, given: &str) -> bool {
-    let (Some(cookie), Ok(given)) = (cookie, URL_SAFE_NO_PAD.decode(given)) else { return false };
-    service.platform.keys.is_mac(FORM, &form_data(cookie, id), &given)
+pub(super) fn made_form_token(service: &Identity, cookie: Option<&str>, id: Uuid, token: &str) -> bool {
+    let (Some(cookie), Ok(token)) = (cookie, URL_SAFE_NO_PAD.decode(token)) else { return false };
+    service.platform.keys.is_mac(FORM, &form_data(cookie, id), &token)
 }
 
 fn form_data(cookie: &str, id: Uuid) -> Vec<u8> {
@@ -181,13 +181,14 @@ pub async fn sign_in(
     password: &str,
 ) -> Result<Progress, SignInError> {
     let (_, interaction) = open(service, id, browser).await?.ok_or(SignInError::Gone)?;
-    let known = check(service, context, who, password).await?;
+    let password_match = check(service, context, who, password).await?;
     let mut tx = service.platform.db.begin().await?;
-    let user = known.lock_unchanged(&mut tx).await?;
+    let user = password_match.lock_unchanged(&mut tx).await?;
     let step = factors::need(service, &mut tx, &user, service.platform.now()).await?;
-    if step.is_some() || known.must_replace_password {
+    if step.is_some() || password_match.must_replace_password {
         let fresh = fresh_secret(&*service.platform.entropy);
-        if !interactions::identify(&mut tx, &interaction, known.at(step), &token_digest(&fresh)).await? {
+        let entered = password_match.password_entered(step);
+        if !interactions::identify(&mut tx, &interaction, entered, &token_digest(&fresh)).await? {
             return Err(SignInError::Gone);
         }
         tx.commit().await?;
@@ -254,9 +255,9 @@ pub(super) async fn open<'a>(
     browser: &'a Browser,
 ) -> Result<Option<(&'a str, Interaction)>> {
     let Some(cookie) = browser.browser.as_deref().filter(|cookie| is_cookie(cookie)) else { return Ok(None) };
-    let found =
+    let interaction =
         interactions::get(&service.platform.db, id, &token_digest(cookie), service.platform.now()).await?;
-    Ok(found.map(|interaction| (cookie, interaction)))
+    Ok(interaction.map(|interaction| (cookie, interaction)))
 }
 
 /// None when a person came without a client.
@@ -301,8 +302,8 @@ impl PasswordMatch {
         user.filter(|user| is_same && user.standing.is_enabled()).ok_or(SignInError::WrongCredentials)
     }
 
-    pub(super) fn at(&self, step: Option<Step>) -> interactions::Identity {
-        interactions::Identity {
+    pub(super) fn password_entered(&self, step: Option<Step>) -> interactions::PasswordEntered {
+        interactions::PasswordEntered {
             user: self.user,
             must_replace_password: self.must_replace_password,
             step,
@@ -318,12 +319,12 @@ pub(super) async fn check(
     who: &Identifier,
     password: &str,
 ) -> Result<PasswordMatch, SignInError> {
-    let found = lookup(service, who).await?.filter(|(user, _)| !user.standing.is_gone());
+    let matching = lookup(service, who).await?.filter(|(user, _)| !user.standing.is_gone());
     let name = Email::key_of(who.text());
-    let guessed = GuessTarget::Name(&name, found.as_ref().map(|(user, _)| user.id));
-    let hash = found.as_ref().and_then(|(_, record)| record.hash.as_deref());
+    let guessed = GuessTarget::Name(&name, matching.as_ref().map(|(user, _)| user.id));
+    let hash = matching.as_ref().and_then(|(_, record)| record.hash.as_deref());
     let is_right = passwords::matches_user(service, guessed, context.client_ip, password, hash).await?;
-    let (user, record) = found.filter(|_| is_right).ok_or_else(|| {
+    let (user, record) = matching.filter(|_| is_right).ok_or_else(|| {
         tracing::info!(client_ip = %context.client_ip, "sign-in refused");
         SignInError::WrongCredentials
     })?;
@@ -429,21 +430,21 @@ async fn log_in(
     let (user, methods) = (proven.user.id, proven.methods);
     let cookie = fresh_secret(&*service.platform.entropy);
     let expires_at = now.plus(service.settings.provider.login);
-    let known = browser.login.as_deref().filter(|cookie| is_cookie(cookie));
-    let present = match known {
-        Some(known) => logins::by_token(&mut *tx, &token_digest(known), now).await?,
+    let current_cookie = browser.login.as_deref().filter(|cookie| is_cookie(cookie));
+    let present = match current_cookie {
+        Some(current_cookie) => logins::by_token(&mut *tx, &token_digest(current_cookie), now).await?,
         None => None,
     };
     match present {
-        Some(mine) if mine.user_id == user => {
-            let login = Login { authenticated_at: now, methods, expires_at, ..mine };
+        Some(own) if own.user_id == user => {
+            let login = Login { authenticated_at: now, methods, expires_at, ..own };
             if logins::renew(tx, &login, &token_digest(&cookie)).await? {
                 return Ok((login, cookie));
             }
         }
-        Some(theirs) => {
-            logins::end(tx, theirs.id, now).await?;
-            revoke_login_chains(tx, now, theirs.id).await?;
+        Some(other) => {
+            logins::end(tx, other.id, now).await?;
+            revoke_login_chains(tx, now, other.id).await?;
         }
         None => {}
     }

@@ -82,11 +82,11 @@ async fn lock_grant(
     service: &Identity,
     tx: &mut Tx,
     client: &Client,
-    seen: &Grant,
+    read: &Grant,
 ) -> Result<Option<(Identified, Grant)>, ProviderError> {
-    let user = identities::get_steady(tx, seen.user_id).await?;
-    let is_on = logins::hold(tx, seen.login_id).await?;
-    let grant = grants::lock(tx, seen.id).await?;
+    let user = identities::get_steady(tx, read.user_id).await?;
+    let is_on = logins::hold(tx, read.login_id).await?;
+    let grant = grants::lock(tx, read.id).await?;
     let may_use = |user: &Identified| user.standing.is_enabled() && consent::admits(service, client, user);
     let enabled = user.filter(|user| is_on && may_use(user));
     Ok(enabled.zip(grant))
@@ -105,12 +105,12 @@ async fn exchange_code(
     let now = service.platform.now();
     let key = keys::signing(service).await?;
     let digest = token_digest(code);
-    let found = async { grants::by_code(&service.platform.db, &digest).await.map_err(ProviderError::from) };
-    let found = counted.beside(found).await?;
-    let seen =
-        found.filter(|grant| grant.client_id == client.id()).ok_or_else(ProviderError::invalid_grant)?;
+    let grant = async { grants::by_code(&service.platform.db, &digest).await.map_err(ProviderError::from) };
+    let grant = counted.beside(grant).await?;
+    let grant =
+        grant.filter(|grant| grant.client_id == client.id()).ok_or_else(ProviderError::invalid_grant)?;
     let mut tx = service.platform.db.begin().await?;
-    let Some((user, grant)) = lock_grant(service, &mut tx, client, &seen).await? else {
+    let Some((user, grant)) = lock_grant(service, &mut tx, client, &grant).await? else {
         return Err(ProviderError::invalid_grant());
     };
     if let Some(used_at) = grant.code.used_at {
@@ -257,16 +257,16 @@ async fn refresh(
     parameters: &Parameters,
 ) -> Result<TokenAnswer, ProviderError> {
     let presented = parameters.required("refresh_token")?;
-    let asked = parameters.one("scope")?;
+    let requested_scope = parameters.one("scope")?;
     let wanted = resource(service, parameters)?;
     let now = service.platform.now();
     let key = keys::signing(service).await?;
     let is_mine =
         |token: &Token| token.kind == ProviderTokenKind::Refresh && token.grant.client_id == client.id();
-    let seen = counted.beside(find_token(service, presented)).await?;
-    let seen = seen.filter(is_mine).ok_or_else(ProviderError::invalid_grant)?;
+    let presented_token = counted.beside(find_token(service, presented)).await?;
+    let presented_token = presented_token.filter(is_mine).ok_or_else(ProviderError::invalid_grant)?;
     let mut tx = service.platform.db.begin().await?;
-    let Some((user, grant)) = lock_grant(service, &mut tx, client, &seen.grant).await? else {
+    let Some((user, grant)) = lock_grant(service, &mut tx, client, &presented_token.grant).await? else {
         return Err(ProviderError::invalid_grant());
     };
     // Read again under the lock: another request may have changed it.
@@ -274,7 +274,7 @@ async fn refresh(
     let token = tokens::get(&mut tx, &hash).await?;
     let token = token.filter(|token| token.is_alive(now)).ok_or_else(ProviderError::invalid_grant)?;
     within(wanted.as_deref(), &grant)?;
-    let scope = narrowed(asked, &grant.scope)?;
+    let scope = narrowed(requested_scope, &grant.scope)?;
     let refresh_token = match token.rotated_at {
         None => {
             tokens::rotate(&mut tx, &hash, now).await?;
@@ -300,11 +300,11 @@ async fn refresh(
 }
 
 /// A refresh may request fewer scopes than were granted; unknown ones are ignored as always.
-fn narrowed(asked: Option<&str>, granted: &str) -> Result<String, OAuthError> {
-    let Some(asked) = asked else { return Ok(granted.to_owned()) };
-    let asked: Vec<&str> = SCOPES.into_iter().filter(|scope| has_scope(asked, scope)).collect();
-    if asked.iter().all(|scope| has_scope(granted, scope)) {
-        Ok(asked.join(" "))
+fn narrowed(requested: Option<&str>, granted: &str) -> Result<String, OAuthError> {
+    let Some(requested) = requested else { return Ok(granted.to_owned()) };
+    let requested: Vec<&str> = SCOPES.into_iter().filter(|scope| has_scope(requested, scope)).collect();
+    if requested.iter().all(|scope| has_scope(granted, scope)) {
+        Ok(requested.join(" "))
     } else {
         Err(OAuthError::new(Code::InvalidScope, "more was asked than was granted"))
     }
@@ -319,12 +319,12 @@ pub async fn revoke(
     token: &str,
 ) -> Result<(), ProviderError> {
     let now = service.platform.now();
-    let found = counted.beside(find_token(service, token)).await?;
-    let found = found.filter(|found| found.grant.client_id == client.id());
-    let Some(found) = found else { return Ok(()) };
+    let presented = counted.beside(find_token(service, token)).await?;
+    let presented = presented.filter(|presented| presented.grant.client_id == client.id());
+    let Some(presented) = presented else { return Ok(()) };
     let mut tx = service.platform.db.begin().await?;
-    match found.kind {
-        ProviderTokenKind::Refresh => grants::end(&mut tx, found.grant.id, now).await?,
+    match presented.kind {
+        ProviderTokenKind::Refresh => grants::end(&mut tx, presented.grant.id, now).await?,
         ProviderTokenKind::Access => tokens::revoke(&mut tx, &token_digest(token), now).await?,
     };
     tx.commit().await?;
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_refresh_may_narrow_scopes_but_not_widen_them() {
-        let narrowed = |asked, granted| narrowed(asked, granted).map_err(|refused| refused.code);
+        let narrowed = |requested, granted| narrowed(requested, granted).map_err(|refused| refused.code);
         assert_eq!(narrowed(None, "openid email").unwrap(), "openid email");
         assert_eq!(narrowed(Some("email roles"), "openid email").unwrap(), "email");
         assert_eq!(narrowed(Some("openid profile"), "openid email"), Err(Code::InvalidScope));

@@ -21,9 +21,9 @@ pub(super) async fn find(
     service: &Identity,
     external: &RelyingParty,
     token: &str,
-    seen: &Seen,
+    token_identity: &Seen,
 ) -> Result<Option<UserId>> {
-    let (issuer, subject) = (&external.settings.url, &seen.subject);
+    let (issuer, subject) = (&external.settings.url, &token_identity.subject);
     // A user who was deleted individually keeps their subject until another user has the address.
     let deleted =
         match account_links::holder(&service.platform.db, issuer, subject).await.map_err(unreadable)? {
@@ -34,7 +34,7 @@ pub(super) async fn find(
     if !external.settings.link_by_email {
         return Ok(deleted);
     }
-    let Some(email) = address(service, external, token, seen).await? else { return Ok(deleted) };
+    let Some(email) = address(service, external, token, token_identity).await? else { return Ok(deleted) };
     Ok(link(service, issuer, subject, &email, deleted).await?.or(deleted))
 }
 
@@ -43,15 +43,16 @@ async fn address(
     service: &Identity,
     external: &RelyingParty,
     token: &str,
-    seen: &Seen,
+    token_identity: &Seen,
 ) -> Result<Option<String>> {
-    if let Some(said) = &seen.email {
-        return Ok(said.clone());
+    if let Some(email) = &token_identity.email {
+        return Ok(email.clone());
     }
     let description = external.memory.description(service).await.map_err(upstream)?;
     let person = userinfo(external, &description, token).await?;
     // An answer about another subject proves nothing (OpenID Connect Core §5.3.2).
-    Ok(person.filter(|person| person.sub == seen.subject).and_then(|person| verified_address(&person)))
+    let person = person.filter(|person| person.sub == token_identity.subject);
+    Ok(person.and_then(|person| verified_address(&person)))
 }
 
 /// Stores the link, if exactly one live user without a link has the address. An address that a user has entered and not
@@ -63,23 +64,23 @@ async fn link(
     email: &str,
     deleted: Option<UserId>,
 ) -> Result<Option<UserId>> {
-    let found = identities::by_email(&service.platform.db, email).await.map_err(unreadable)?;
-    let Some((candidate, _)) = found else { return Ok(None) };
+    let matching = identities::by_email(&service.platform.db, email).await.map_err(unreadable)?;
+    let Some((candidate, _)) = matching else { return Ok(None) };
     let now = service.platform.now();
     let mut tx = service.platform.db.begin().await.map_err(unreadable)?;
     if let Some(deleted) = deleted {
         // Locked as well, so that the deleted user is not restored meanwhile.
-        let held = identities::get_for_login(&mut tx, deleted).await.map_err(unreadable)?;
-        if !held.is_some_and(|held| held.standing.is_deleted) {
+        let locked = identities::get_for_login(&mut tx, deleted).await.map_err(unreadable)?;
+        if !locked.is_some_and(|locked| locked.standing.is_deleted) {
             return Ok(None);
         }
     }
     // Locked, so that two simultaneous requests are linked one after the other, and then read again.
-    let held = identities::get_for_login(&mut tx, candidate.id).await.map_err(unreadable)?;
-    let held = held.filter(|user| is_same_address(&user.email, email) && !user.standing.is_gone());
-    let Some(user) = held else { return Ok(None) };
+    let locked = identities::get_for_login(&mut tx, candidate.id).await.map_err(unreadable)?;
+    let locked = locked.filter(|user| is_same_address(&user.email, email) && !user.standing.is_gone());
+    let Some(user) = locked else { return Ok(None) };
     let addresses = mail_links::addresses(&mut tx, user.id).await.map_err(unreadable)?;
-    let is_unconfirmed = addresses.is_none_or(|known| known.previous_email.is_some());
+    let is_unconfirmed = addresses.is_none_or(|addresses| addresses.previous_email.is_some());
     if is_unconfirmed {
         return Ok(None);
     }
@@ -111,8 +112,9 @@ async fn link(
     Ok(Some(user.id))
 }
 
-/// Whether they are the same except for upper and lower case and the form of the domain. The folded lookup finds more: an address that only looks
-/// alike is another mailbox, even where lower-casing makes a plain letter of it (the Kelvin sign).
+/// Whether they are the same except for upper and lower case and the form of the domain. The folded lookup finds more:
+/// an address that only looks alike is another mailbox, even where lower-casing makes a plain letter of it (the Kelvin
+/// sign).
 fn is_same_address(one: &str, other: &str) -> bool {
     let lower = |text: &str| -> String {
         text.chars()
@@ -138,9 +140,9 @@ async fn record(
     action: AuditAction,
     (issuer, subject): (&str, &str),
 ) -> Result<()> {
-    let said = json!({"issuer": issuer, "subject": subject});
+    let link = json!({"issuer": issuer, "subject": subject});
     let (before, after) =
-        if action == AuditAction::UserUnlink { (Some(said), None) } else { (None, Some(said)) };
+        if action == AuditAction::UserUnlink { (Some(link), None) } else { (None, Some(link)) };
     let entry = AuditRecord {
         at,
         actor_user_id,
@@ -182,7 +184,7 @@ mod tests {
     use super::is_same_address;
 
     #[test]
-    fn what_only_looks_alike_is_another_address() {
+    fn an_address_that_only_looks_alike_is_another_one() {
         for (one, other, same) in [
             ("A.B@Example.org", " a.b@eXample.ORG ", true),
             ("ÀÈ@example.org", "àè@example.org", true),

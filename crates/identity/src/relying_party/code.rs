@@ -2,7 +2,7 @@
 //! says so (OpenID Connect Core §3.1.3).
 
 use super::{
-    RelyingParty, Seen, TokenUser, account_links, address_said, is_in_time,
+    RelyingParty, Seen, TokenUser, account_links, email_claim, is_in_time,
     jwt::{self, Claims, Shape},
     sign_in, signed_by,
 };
@@ -38,36 +38,37 @@ pub(crate) async fn redeem(
         };
         let Redemption { client_id, secret, code, redirect_uri, verifier, .. } = *redemption;
         let code = Code { client_id, secret, code, redirect_uri, verifier };
-        let told = external.client.redeem(&description, endpoint, code).await.map_err(upstream)?;
-        let IssuerAnswer::Good(Redeemed { access_token, id_token }) = told else { return Ok(None) };
+        let answer = external.client.redeem(&description, endpoint, code).await.map_err(upstream)?;
+        let IssuerAnswer::Good(Redeemed { access_token, id_token }) = answer else { return Ok(None) };
         let Some(id_token) = id_token else { return Ok(None) };
-        let Some(seen) = verified(service, external, &id_token, redemption).await? else { return Ok(None) };
-        let user = account_links::find(service, external, &access_token, &seen).await?;
-        Ok(user.map(|user| TokenUser { user, sign_in: seen.sign_in.clone() }))
+        let identity = verified(service, external, &id_token, redemption).await?;
+        let Some(identity) = identity else { return Ok(None) };
+        let user = account_links::find(service, external, &access_token, &identity).await?;
+        Ok(user.map(|user| TokenUser { user, sign_in: identity.sign_in.clone() }))
     };
     let patience = external.settings.patience;
     tokio::time::timeout(patience, judged).await.unwrap_or_else(|_| Err(upstream(IssuerError::TimedOut)))
 }
 
-/// What an ID token says, if it is the issuer's, for the console, of now, and the answer to this very request.
+/// The claims of an ID token, if it is the issuer's, for the console, valid now, and belongs to this request.
 async fn verified(
     service: &Identity,
     external: &RelyingParty,
     token: &str,
-    asked: &Redemption<'_>,
+    redemption: &Redemption<'_>,
 ) -> Result<Option<Seen>> {
     let Shape::Jwt(jwt) = jwt::read(token) else { return Ok(None) };
     let issuer = signed_by(service, external, &jwt).await?;
     let claims = jwt.claims;
     let is_good = issuer.is_some_and(|issuer| claims.iss.as_deref() == Some(issuer.as_str()))
-        && is_for(&claims, asked.client_id)
+        && is_for(&claims, redemption.client_id)
         && claims.exp.is_some()
         && is_in_time(service.platform.now(), claims.exp, claims.nbf)
-        && claims.nonce.as_deref() == Some(asked.nonce);
+        && claims.nonce.as_deref() == Some(redemption.nonce);
     Ok(claims.sub.filter(|_| is_good).filter(|subject| super::is_subject(subject)).map(|subject| Seen {
         subject,
-        client_id: Some(asked.client_id.to_owned()),
-        email: address_said(claims.email, claims.email_verified.as_ref()),
+        client_id: Some(redemption.client_id.to_owned()),
+        email: email_claim(claims.email, claims.email_verified.as_ref()),
         sign_in: sign_in(claims.auth_time.as_ref(), claims.sid.as_ref()),
     }))
 }

@@ -76,12 +76,12 @@ impl IssuerCache {
 
     /// The description alone.
     pub(super) async fn description(&self, service: &Identity) -> Result<Arc<Discovery>, IssuerError> {
-        let asked = match self.ask(service, Freshness::Description) {
-            Ok(answer) => answer.map(|known| known.description),
-            Err(flight) => flight.await.map(|known| known.description),
+        let description = match self.ask(service, Freshness::Description) {
+            Ok(answer) => answer.map(|documents| documents.description),
+            Err(flight) => flight.await.map(|documents| documents.description),
         };
         // Old endpoints are better than none, and unreadable keys must not make the endpoints unknown.
-        asked.or_else(|e| self.state().description.as_ref().map(|(_, old)| old.clone()).ok_or(e))
+        description.or_else(|e| self.state().description.as_ref().map(|(_, old)| old.clone()).ok_or(e))
     }
 
     /// Description and keys. For [`Freshness::OtherThan`], the same keys when it is too early to fetch again.
@@ -132,7 +132,7 @@ impl IssuerCache {
 }
 
 impl State {
-    fn known(&self) -> Option<IssuerDocuments> {
+    fn documents(&self) -> Option<IssuerDocuments> {
         let (_, description) = self.description.as_ref()?;
         let keys = self.keys.as_ref().map(|(_, keys)| keys.clone()).unwrap_or_default();
         Some(IssuerDocuments { description: description.clone(), keys })
@@ -140,12 +140,12 @@ impl State {
 
     fn described(&self, now: Ts) -> Option<Result<IssuerDocuments, IssuerError>> {
         let (at, _) = self.description.as_ref()?;
-        is_within(*at, now, DESCRIPTION_LIFE).then(|| self.known().map(Ok))?
+        is_within(*at, now, DESCRIPTION_LIFE).then(|| self.documents().map(Ok))?
     }
 
     fn fresh(&self, now: Ts, life: Duration) -> Option<IssuerDocuments> {
         let (at, _) = self.keys.as_ref()?;
-        is_within(*at, now, life).then(|| self.known())?
+        is_within(*at, now, life).then(|| self.documents())?
     }
 
     fn other(
@@ -154,14 +154,14 @@ impl State {
         life: Duration,
         than: &Arc<KeySet>,
     ) -> Option<Result<IssuerDocuments, IssuerError>> {
-        let known = self.fresh(now, life)?;
-        if !Arc::ptr_eq(&known.keys, than) {
-            return Some(Ok(known));
+        let documents = self.fresh(now, life)?;
+        if !Arc::ptr_eq(&documents.keys, than) {
+            return Some(Ok(documents));
         }
         match &self.tried {
             // A fetch already in progress is waited for.
             Some((at, outcome)) if self.flight.is_none() && is_within(*at, now, UNKNOWN_KEY_PAUSE) => {
-                Some(outcome.clone().map_or(Ok(known), Err))
+                Some(outcome.clone().map_or(Ok(documents), Err))
             }
             _ => None,
         }
@@ -210,7 +210,7 @@ async fn fetch(
     state.flight = None;
     let now = service.platform.now();
     match &fetched {
-        Ok(known) => state.keys = Some((now, known.keys.clone())),
+        Ok(documents) => state.keys = Some((now, documents.keys.clone())),
         Err(error) => state.tried = Some((now, Some(error.clone()))),
     }
     fetched

@@ -79,7 +79,7 @@ fn what_cannot_be_used_in_a_set_does_not_spoil_the_rest() {
 }
 
 #[test]
-fn what_is_a_jwt_and_what_is_not() {
+fn jwts_are_distinguished_from_opaque_tokens() {
     for opaque in
         ["", "x", "a.b.c", "e30.e30", "e30.W10.", "W10.e30.", "e30.e30.x.y.z", "e30=.e30.", "e30 .e30."]
     {

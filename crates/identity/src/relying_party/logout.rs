@@ -1,4 +1,5 @@
-//! The issuer says that a person has signed out there (OpenID Connect Back-Channel Logout 1.0): their sessions here end.
+//! The issuer says that a person has signed out there (OpenID Connect Back-Channel Logout 1.0): their sessions here
+//! end.
 
 use super::{
     LEEWAY, RelyingParty, TOKEN_BYTES, TokenAudience, is_in_time, is_subject, jwt, party, seconds, signed_by,
@@ -21,12 +22,12 @@ use std::time::Duration;
 /// The event of a logout token.
 const EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
 
-/// Ends the sessions here that came from the session of a logout token; of a person without sessions nothing ends. Sessions
-/// that began after the token was made stay, so a token that comes again does no harm.
+/// Ends the sessions here that came from the session of a logout token; of a person without sessions nothing ends.
+/// Sessions that began after the token was made stay, so a token that comes again does no harm.
 ///
 /// # Errors
-/// `invalid_request` for a token that is not a logout token of the issuer for a client of ours; 503 while the issuer's keys
-/// or the sessions cannot be read.
+/// `invalid_request` for a token that is not a logout token of the issuer for a client of ours; 503 while the issuer's
+/// keys or the sessions cannot be read.
 pub async fn end_sessions(service: &Identity, token: &str) -> std::result::Result<(), ProviderError> {
     let invalid = || OAuthError::new(Code::InvalidRequest, "the logout token is not valid");
     let external = service.external.as_ref().ok_or_else(invalid)?;
@@ -34,7 +35,7 @@ pub async fn end_sessions(service: &Identity, token: &str) -> std::result::Resul
     let judged = judged.unwrap_or_else(|_| Err(unread("the issuer does not answer in time".to_owned())));
     let logout = judged?.ok_or_else(invalid)?;
     loop {
-        let chains = named(service, external, &logout).await?;
+        let chains = chains_named_by(service, external, &logout).await?;
         // The chains of a user end in one transaction, which holds the user first, as everywhere.
         for of_user in chains.chunk_by(|(one, _), (other, _)| one == other) {
             end(service, of_user).await?;
@@ -45,7 +46,7 @@ pub async fn end_sessions(service: &Identity, token: &str) -> std::result::Resul
     }
 }
 
-/// What a logout token says.
+/// The claims of a logout token.
 struct Logout {
     subject: Option<String>,
     session: Option<String>,
@@ -105,7 +106,7 @@ async fn is_for_us(service: &Identity, external: &RelyingParty, claims: &Claims)
 }
 
 /// The chains that end, in the order of their users.
-async fn named(
+async fn chains_named_by(
     service: &Identity,
     external: &RelyingParty,
     logout: &Logout,

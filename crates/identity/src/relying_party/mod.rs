@@ -81,14 +81,14 @@ struct Seen {
     client_id: Option<String>,
     /// The issuer's statement about the address, if there is one.
     email: Said,
-    /// What the token says of the sign-in there.
+    /// The sign-in there, according to the token.
     sign_in: SignIn,
 }
 
 /// The user of a token.
 pub(crate) struct TokenUser {
     pub(crate) user: UserId,
-    /// What the issuer says of their sign-in.
+    /// Their sign-in, according to the issuer.
     pub(crate) sign_in: SignIn,
 }
 
@@ -114,7 +114,7 @@ fn text(value: Option<&Value>) -> Option<String> {
 type Said = Option<Option<String>>;
 
 /// An address without a statement on its verification proves nothing.
-fn address_said(email: Option<String>, verified: Option<&Value>) -> Said {
+fn email_claim(email: Option<String>, verified: Option<&Value>) -> Said {
     let verified = is_yes(Some(verified?));
     email.map(|email| verified.then_some(email))
 }
@@ -142,9 +142,9 @@ pub fn start(service: &Identity) {
     service.platform.tasks.spawn(async move {
         let Some(external) = &worker.external else { return };
         let issuer = &external.settings.url;
-        let known = worker.platform.stop.run_until_cancelled(external.memory.keys(&worker, Freshness::Keys)).await;
-        match known {
-            Some(Ok(known)) => tell_of_opaque(external, &known.description),
+        let keys = external.memory.keys(&worker, Freshness::Keys);
+        match worker.platform.stop.run_until_cancelled(keys).await {
+            Some(Ok(documents)) => log_opaque_tokens(external, &documents.description),
             Some(Err(e)) => {
                 tracing::warn!(issuer, error = %e, "the identity provider does not answer; users cannot sign in until it does");
             }
@@ -154,7 +154,7 @@ pub fn start(service: &Identity) {
 }
 
 /// Logs which setting is missing when opaque tokens cannot be accepted.
-fn tell_of_opaque(external: &RelyingParty, description: &Discovery) {
+fn log_opaque_tokens(external: &RelyingParty, description: &Discovery) {
     let (settings, section) = (&external.settings, external.section);
     if settings.accept_any_client {
         return;
@@ -186,14 +186,15 @@ pub(crate) async fn user_of(
     token: &str,
 ) -> Result<Option<(TokenUser, TokenAudience)>> {
     let judged = async {
-        let Some(seen) = identify(service, external, token).await? else { return Ok(None) };
-        let Some(party) = party(service, &external.settings, seen.client_id.as_deref()).await else {
-            let client = seen.client_id.as_deref().unwrap_or("unknown");
+        let Some(token_identity) = identify(service, external, token).await? else { return Ok(None) };
+        let Some(party) = party(service, &external.settings, token_identity.client_id.as_deref()).await
+        else {
+            let client = token_identity.client_id.as_deref().unwrap_or("unknown");
             tracing::info!(client, "a token of a client that is not accepted was refused");
             return Ok(None);
         };
-        let user = account_links::find(service, external, token, &seen).await?;
-        Ok(user.map(|user| (TokenUser { user, sign_in: seen.sign_in.clone() }, party)))
+        let user = account_links::find(service, external, token, &token_identity).await?;
+        Ok(user.map(|user| (TokenUser { user, sign_in: token_identity.sign_in.clone() }, party)))
     };
     let patience = external.settings.patience;
     tokio::time::timeout(patience, judged).await.unwrap_or_else(|_| Err(upstream(IssuerError::TimedOut)))
@@ -202,12 +203,12 @@ pub(crate) async fn user_of(
 /// Where people sign in. While the issuer does not answer, the usual path of such providers: sign-in fails there then
 /// in any case.
 pub(crate) async fn authorization_endpoint(service: &Identity, external: &RelyingParty) -> String {
-    let known = tokio::time::timeout(GLANCE, external.memory.description(service)).await;
-    let named = known
+    let description = tokio::time::timeout(GLANCE, external.memory.description(service)).await;
+    let endpoint = description
         .ok()
         .and_then(std::result::Result::ok)
         .and_then(|description| description.authorization_endpoint.clone());
-    named.unwrap_or_else(|| format!("{}/auth", external.settings.url))
+    endpoint.unwrap_or_else(|| format!("{}/auth", external.settings.url))
 }
 
 /// Whether tokens of this client are accepted, and of which kind it is. As soon as any own client is configured, an
@@ -241,17 +242,17 @@ async fn identify(service: &Identity, external: &RelyingParty, token: &str) -> R
     if token.len() > TOKEN_BYTES || !token.bytes().all(|b| b.is_ascii_graphic()) {
         return Ok(None);
     }
-    let seen = match jwt::read(token) {
+    let token_identity = match jwt::read(token) {
         Shape::Unusable => None,
         Shape::Jwt(jwt) => match jwt.claims.iss.as_deref() {
             // A token of another issuer is not sent to this one.
             Some(iss) if iss.trim_end_matches('/') != external.settings.url => None,
             Some(_) => verified(service, external, *jwt).await?,
-            None => asked(service, external, token).await?,
+            None => read_by_issuer(service, external, token).await?,
         },
-        Shape::Opaque => asked(service, external, token).await?,
+        Shape::Opaque => read_by_issuer(service, external, token).await?,
     };
-    Ok(seen.filter(|seen| is_subject(&seen.subject)))
+    Ok(token_identity.filter(|token_identity| is_subject(&token_identity.subject)))
 }
 
 fn is_subject(text: &str) -> bool {
@@ -260,13 +261,14 @@ fn is_subject(text: &str) -> bool {
 
 /// The issuer, if it has signed the token.
 async fn signed_by(service: &Identity, external: &RelyingParty, jwt: &Jwt<'_>) -> Result<Option<String>> {
-    let mut known = external.memory.keys(service, Freshness::Keys).await.map_err(upstream)?;
-    let mut signed = known.keys.judge(jwt);
+    let mut documents = external.memory.keys(service, Freshness::Keys).await.map_err(upstream)?;
+    let mut signed = documents.keys.judge(jwt);
     if signed == Signed::UnknownKey {
-        known = external.memory.keys(service, Freshness::OtherThan(&known.keys)).await.map_err(upstream)?;
-        signed = known.keys.judge(jwt);
+        let other = Freshness::OtherThan(&documents.keys);
+        documents = external.memory.keys(service, other).await.map_err(upstream)?;
+        signed = documents.keys.judge(jwt);
     }
-    Ok((signed == Signed::Good).then(|| known.description.issuer.clone()))
+    Ok((signed == Signed::Good).then(|| documents.description.issuer.clone()))
 }
 
 /// A JWT, verified here.
@@ -283,12 +285,12 @@ async fn verified(service: &Identity, external: &RelyingParty, jwt: Jwt<'_>) -> 
         && claims.exp.is_some()
         && is_in_time(service.platform.now(), claims.exp, claims.nbf)
         && is_meant_for_us(settings, claims.aud.as_ref());
-    Ok(if good { seen(claims) } else { None })
+    Ok(if good { token_identity(claims) } else { None })
 }
 
-fn seen(claims: Claims) -> Option<Seen> {
+fn token_identity(claims: Claims) -> Option<Seen> {
     let client_id = one_client([claims.client_id, claims.azp, claims.cid]).ok()?;
-    let email = address_said(claims.email, claims.email_verified.as_ref());
+    let email = email_claim(claims.email, claims.email_verified.as_ref());
     let sign_in = sign_in(claims.auth_time.as_ref(), claims.sid.as_ref());
     Some(Seen { subject: claims.sub?, client_id, email, sign_in })
 }
@@ -311,18 +313,18 @@ fn is_in_time(now: Ts, exp: Option<f64>, nbf: Option<f64>) -> bool {
 
 /// `aud` may be a text or a list.
 fn is_meant_for_us(settings: &Issuer, aud: Option<&Value>) -> bool {
-    let is_ours =
+    let is_own =
         |aud: &Value| aud.as_str().is_some_and(|aud| settings.audiences.iter().any(|own| own == aud));
     settings.audiences.is_empty()
         || match aud {
-            Some(Value::Array(all)) => all.iter().any(is_ours),
-            Some(one) => is_ours(one),
+            Some(Value::Array(all)) => all.iter().any(is_own),
+            Some(one) => is_own(one),
             None => false,
         }
 }
 
 /// An opaque token, which only the issuer can read: by introspection where it is available, else by userinfo.
-async fn asked(service: &Identity, external: &RelyingParty, token: &str) -> Result<Option<Seen>> {
+async fn read_by_issuer(service: &Identity, external: &RelyingParty, token: &str) -> Result<Option<Seen>> {
     let settings = &external.settings;
     let credentials = settings.introspection.as_ref();
     if credentials.is_none() && !settings.accept_any_client {
@@ -330,15 +332,15 @@ async fn asked(service: &Identity, external: &RelyingParty, token: &str) -> Resu
     }
     let description = external.memory.description(service).await.map_err(upstream)?;
     let endpoint = description.introspection_endpoint.as_deref();
-    let said = match endpoint.zip(credentials) {
+    let introspected = match endpoint.zip(credentials) {
         Some((endpoint, (id, secret))) => {
             let credentials = Credentials { id, secret: secret.reveal() };
-            let told = external.client.introspect(&description, endpoint, credentials, token).await;
-            match told.map_err(upstream)? {
-                IssuerAnswer::Good(said)
-                    if is_good(service.platform.now(), settings, &description, &said) =>
+            let answer = external.client.introspect(&description, endpoint, credentials, token).await;
+            match answer.map_err(upstream)? {
+                IssuerAnswer::Good(introspected)
+                    if is_good(service.platform.now(), settings, &description, &introspected) =>
                 {
-                    Some(said)
+                    Some(introspected)
                 }
                 _ => return Ok(None),
             }
@@ -346,16 +348,17 @@ async fn asked(service: &Identity, external: &RelyingParty, token: &str) -> Resu
         None if settings.accept_any_client => None,
         None => return Ok(None),
     };
-    let Some(said) = said else {
+    let Some(introspected) = introspected else {
         let Some(person) = userinfo(external, &description, token).await? else { return Ok(None) };
         let email = Some(verified_address(&person));
         return Ok(Some(Seen { subject: person.sub, client_id: None, email, sign_in: SignIn::default() }));
     };
     // A refresh token is active too: without a token type, only userinfo decides, because it takes access tokens only.
-    let is_access = kinds(&said).next().is_some();
-    let Ok(client_id) = one_client([said.client_id, said.azp, said.cid]) else { return Ok(None) };
-    let email = address_said(said.email, said.email_verified.as_ref());
-    match said.sub {
+    let is_access = kinds(&introspected).next().is_some();
+    let names = [introspected.client_id, introspected.azp, introspected.cid];
+    let Ok(client_id) = one_client(names) else { return Ok(None) };
+    let email = email_claim(introspected.email, introspected.email_verified.as_ref());
+    match introspected.sub {
         Some(subject) if is_access => {
             Ok(Some(Seen { subject, client_id, email, sign_in: SignIn::default() }))
         }
@@ -373,21 +376,21 @@ async fn asked(service: &Identity, external: &RelyingParty, token: &str) -> Resu
 }
 
 /// The token types in an introspection response, from all the places where issuers put them.
-fn kinds(said: &Introspected) -> impl Iterator<Item = &Value> {
-    [&said.token_type, &said.token_use, &said.typ].into_iter().flatten()
+fn kinds(introspected: &Introspected) -> impl Iterator<Item = &Value> {
+    [&introspected.token_type, &introspected.token_use, &introspected.typ].into_iter().flatten()
 }
 
-fn is_good(now: Ts, settings: &Issuer, description: &Discovery, said: &Introspected) -> bool {
-    kinds(said).all(jwt::is_access)
-        && said.cnf.is_none()
-        && said.iss.as_ref().is_none_or(|iss| *iss == description.issuer)
-        && is_in_time(now, said.exp, said.nbf)
-        && is_meant_for_us(settings, said.aud.as_ref())
+fn is_good(now: Ts, settings: &Issuer, description: &Discovery, introspected: &Introspected) -> bool {
+    kinds(introspected).all(jwt::is_access)
+        && introspected.cnf.is_none()
+        && introspected.iss.as_ref().is_none_or(|iss| *iss == description.issuer)
+        && is_in_time(now, introspected.exp, introspected.nbf)
+        && is_meant_for_us(settings, introspected.aud.as_ref())
 }
 
 async fn userinfo(external: &RelyingParty, description: &Discovery, token: &str) -> Result<Option<Userinfo>> {
-    let named = description.userinfo_endpoint.as_ref().or(external.userinfo_endpoint.as_ref());
-    let Some(endpoint) = named else { return Ok(None) };
+    let endpoint = description.userinfo_endpoint.as_ref().or(external.userinfo_endpoint.as_ref());
+    let Some(endpoint) = endpoint else { return Ok(None) };
     match external.client.userinfo(endpoint, token).await.map_err(upstream)? {
         IssuerAnswer::Good(person) => Ok(Some(person)),
         IssuerAnswer::Refused => Ok(None),
@@ -403,8 +406,8 @@ fn verified_address(person: &Userinfo) -> Option<String> {
 pub async fn end_session_address(service: &Identity, after: &str) -> Option<String> {
     let external = service.external.as_ref()?;
     let client = service.settings.console.client_id.as_deref()?;
-    let known = tokio::time::timeout(GLANCE, external.memory.description(service)).await.ok()?.ok()?;
-    let endpoint = known.end_session_endpoint.as_deref()?;
+    let description = tokio::time::timeout(GLANCE, external.memory.description(service)).await.ok()?.ok()?;
+    let endpoint = description.end_session_endpoint.as_deref()?;
     let query = url::form_urlencoded::Serializer::new(String::new())
         .append_pair("client_id", client)
         .append_pair("post_logout_redirect_uri", after)

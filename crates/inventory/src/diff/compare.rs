@@ -13,26 +13,26 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-/// Calls `found` for every difference, each place once.
-pub(super) fn walk<'j, 'a, F>(frame: &Frame<'_, 'j, 'a>, found: &mut F)
+/// Calls `report` for every difference, once for each path.
+pub(super) fn walk<'j, 'a, F>(frame: &Frame<'_, 'j, 'a>, report: &mut F)
 where
     F: FnMut(&Frame<'_, 'j, 'a>, ChangeKind),
 {
     let (Some(previous), Some(current)) = (frame.previous, frame.current) else {
-        found(frame, if frame.current.is_some() { ChangeKind::Create } else { ChangeKind::Delete });
+        report(frame, if frame.current.is_some() { ChangeKind::Create } else { ChangeKind::Delete });
         return;
     };
     match (previous, current) {
         (Json::Obj(_), Json::Obj(_)) | (Json::Arr(_), Json::Arr(_)) if frame.depth == MAX_DEPTH => {
             if !are_same(previous, current) {
-                found(frame, ChangeKind::Update);
+                report(frame, ChangeKind::Update);
             }
         }
-        (Json::Obj(old), Json::Obj(new)) => objects(frame, old, new, found),
-        (Json::Arr(old), Json::Arr(new)) => arrays(frame, old, new, found),
+        (Json::Obj(old), Json::Obj(new)) => objects(frame, old, new, report),
+        (Json::Arr(old), Json::Arr(new)) => arrays(frame, old, new, report),
         _ => {
             if !are_same(previous, current) {
-                found(frame, ChangeKind::Update);
+                report(frame, ChangeKind::Update);
             }
         }
     }
@@ -43,7 +43,7 @@ fn objects<'j, 'a, F>(
     frame: &Frame<'_, 'j, 'a>,
     old: &'j [(Cow<'a, str>, Json<'a>)],
     new: &'j [(Cow<'a, str>, Json<'a>)],
-    found: &mut F,
+    report: &mut F,
 ) where
     F: FnMut(&Frame<'_, 'j, 'a>, ChangeKind),
 {
@@ -53,18 +53,18 @@ fn objects<'j, 'a, F>(
         |a, b| a.0.cmp(&b.0),
         |old, new| {
             let Some((key, _)) = old.or(new) else { return };
-            walk(&frame.member(key, old.map(|pair| &pair.1), new.map(|pair| &pair.1)), found);
+            walk(&frame.member(key, old.map(|pair| &pair.1), new.map(|pair| &pair.1)), report);
         },
     );
 }
 
-fn arrays<'j, 'a, F>(frame: &Frame<'_, 'j, 'a>, old: &'j [Json<'a>], new: &'j [Json<'a>], found: &mut F)
+fn arrays<'j, 'a, F>(frame: &Frame<'_, 'j, 'a>, old: &'j [Json<'a>], new: &'j [Json<'a>], report: &mut F)
 where
     F: FnMut(&Frame<'_, 'j, 'a>, ChangeKind),
 {
     let (mut old_rest, mut new_rest): (Vec<usize>, Vec<usize>) =
         ((0..old.len()).collect(), (0..new.len()).collect());
-    if let Some(field) = frame.place.identity() {
+    if let Some(field) = frame.collection.identity() {
         let (old_known, new_known) =
             (identified(old, field, &mut old_rest), identified(new, field, &mut new_rest));
         merge(
@@ -72,13 +72,13 @@ where
             &new_known,
             |a, b| a.0.cmp(&b.0),
             |old, new| {
-                walk(&frame.element(old.map(|e| e.1), new.map(|e| e.1)), found);
+                walk(&frame.element(old.map(|e| e.1), new.map(|e| e.1)), report);
             },
         );
     }
     drop_equal(old, new, &mut old_rest, &mut new_rest);
-    for place in 0..old_rest.len().max(new_rest.len()) {
-        walk(&frame.element(old_rest.get(place).copied(), new_rest.get(place).copied()), found);
+    for index in 0..old_rest.len().max(new_rest.len()) {
+        walk(&frame.element(old_rest.get(index).copied(), new_rest.get(index).copied()), report);
     }
 }
 
@@ -87,14 +87,14 @@ type Identity<'j> = (u8, Cow<'j, str>);
 
 /// The elements with a unique identity, sorted by it; they are removed from `rest`.
 fn identified<'j>(items: &'j [Json<'_>], field: &str, rest: &mut Vec<usize>) -> Vec<(Identity<'j>, usize)> {
-    let mut known: Vec<(Identity<'j>, usize)> = items
+    let mut identities: Vec<(Identity<'j>, usize)> = items
         .iter()
         .enumerate()
         .filter_map(|(index, item)| Some((identity(member(item, field)?)?, index)))
         .collect();
-    known.sort_unstable();
-    let mut unique = Vec::with_capacity(known.len());
-    let mut left = known.into_iter().peekable();
+    identities.sort_unstable();
+    let mut unique = Vec::with_capacity(identities.len());
+    let mut left = identities.into_iter().peekable();
     while let Some(entry) = left.next() {
         let mut is_unique = true;
         while left.next_if(|next| next.0 == entry.0).is_some() {

@@ -109,7 +109,7 @@ pub(super) enum Step<'j> {
 pub(super) struct Frame<'f, 'j, 'a> {
     parent: Option<&'f Frame<'f, 'j, 'a>>,
     pub(super) step: Step<'j>,
-    pub(super) place: Collection,
+    pub(super) collection: Collection,
     pub(super) depth: usize,
     pub(super) previous: Option<&'j Json<'a>>,
     pub(super) current: Option<&'j Json<'a>>,
@@ -118,7 +118,7 @@ pub(super) struct Frame<'f, 'j, 'a> {
 impl<'f, 'j, 'a> Frame<'f, 'j, 'a> {
     pub(super) const fn root(previous: &'j Json<'a>, current: &'j Json<'a>) -> Self {
         let (previous, current) = (Some(previous), Some(current));
-        Frame { parent: None, step: Step::Root, place: Collection::Root, depth: 0, previous, current }
+        Frame { parent: None, step: Step::Root, collection: Collection::Root, depth: 0, previous, current }
     }
 
     #[cfg(test)]
@@ -132,8 +132,9 @@ impl<'f, 'j, 'a> Frame<'f, 'j, 'a> {
         previous: Option<&'j Json<'a>>,
         current: Option<&'j Json<'a>>,
     ) -> Self {
-        let place = self.place.member(key);
-        Frame { parent: Some(self), step: Step::Key(key), place, depth: self.depth + 1, previous, current }
+        let collection = self.collection.member(key);
+        let (step, depth) = (Step::Key(key), self.depth + 1);
+        Frame { parent: Some(self), step, collection, depth, previous, current }
     }
 
     /// An element by its indices in the arrays of this frame.
@@ -142,7 +143,7 @@ impl<'f, 'j, 'a> Frame<'f, 'j, 'a> {
         Frame {
             parent: Some(self),
             step: Step::Element(previous, current),
-            place: self.place.element(),
+            collection: self.collection.element(),
             depth: self.depth + 1,
             previous: item(self.previous, previous),
             current: item(self.current, current),
@@ -159,7 +160,7 @@ impl<'f, 'j, 'a> Frame<'f, 'j, 'a> {
         match self.step {
             Step::Root => {}
             Step::Element(..) => out.push_str("[]"),
-            Step::Key(_) if parent.place.is_data_map() => out.push('*'),
+            Step::Key(_) if parent.collection.is_data_map() => out.push('*'),
             Step::Key(key) => {
                 let shown = first_chars(key, MAX_SEGMENT_CHARS);
                 let lower = if shown.bytes().any(|b| b.is_ascii_uppercase() || !b.is_ascii()) {
@@ -180,8 +181,8 @@ impl<'f, 'j, 'a> Frame<'f, 'j, 'a> {
             return "root".to_owned();
         }
         if path.chars().nth(MAX_FIELD_CHARS).is_some() {
-            let kept = first_chars(&path, MAX_FIELD_CHARS - 3).len();
-            path.truncate(kept);
+            let length = first_chars(&path, MAX_FIELD_CHARS - 3).len();
+            path.truncate(length);
             path.push_str("...");
         }
         path
@@ -194,8 +195,8 @@ impl<'f, 'j, 'a> Frame<'f, 'j, 'a> {
             out.push('.');
         }
         let label_field = match self.step {
-            Step::Element(..) => parent.place.element_label(),
-            Step::Key(_) if parent.place == Collection::Nodes => Some("ui_name"),
+            Step::Element(..) => parent.collection.element_label(),
+            Step::Key(_) if parent.collection == Collection::Nodes => Some("ui_name"),
             _ => None,
         };
         let segment = match (label_field.and_then(|field| self.label(field)), self.step) {
@@ -211,12 +212,12 @@ impl<'f, 'j, 'a> Frame<'f, 'j, 'a> {
     }
 
     fn label(&self, field: &str) -> Option<&'j str> {
-        let of = |side: Option<&'j Json<'a>>| match crate::member(side?, field)? {
+        let label_in = |side: Option<&'j Json<'a>>| match crate::member(side?, field)? {
             Json::Str(text) if !text.is_empty() => Some(text.as_ref()),
             Json::Num(literal) => Some(*literal),
             _ => None,
         };
-        of(self.current).or_else(|| of(self.previous))
+        label_in(self.current).or_else(|| label_in(self.previous))
     }
 }
 

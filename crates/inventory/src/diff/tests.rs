@@ -85,8 +85,8 @@ fn document() -> impl Strategy<Value = Value> {
 fn pair() -> impl Strategy<Value = (Value, Value)> {
     (document(), prop::collection::vec((any::<u16>(), value(), 0..4_u8), 0..6)).prop_map(|(from, edits)| {
         let mut to = from.clone();
-        for (place, value, what) in edits {
-            let mut left = usize::from(place) % count(&to);
+        for (position, value, what) in edits {
+            let mut left = usize::from(position) % count(&to);
             edit(&mut to, &mut left, &value, what);
         }
         if !to.is_object() {
@@ -105,20 +105,20 @@ fn count(value: &Value) -> usize {
 }
 
 /// Changes the value reached after `left` others.
-fn edit(at: &mut Value, left: &mut usize, new: &Value, what: u8) -> bool {
+fn edit(value: &mut Value, left: &mut usize, new: &Value, what: u8) -> bool {
     if *left == 0 {
-        match (what, &mut *at) {
+        match (what, &mut *value) {
             (0, Value::Array(items)) => items.push(new.clone()),
             (1, Value::Array(items)) => drop(items.pop()),
             (2, Value::Array(items)) => items.reverse(),
             (0, Value::Object(entries)) => drop(entries.insert("new".into(), new.clone())),
             (1, Value::Object(entries)) => drop(entries.pop_front()),
-            _ => *at = new.clone(),
+            _ => *value = new.clone(),
         }
         return true;
     }
     *left -= 1;
-    match at {
+    match value {
         Value::Array(items) => items.iter_mut().any(|item| edit(item, left, new, what)),
         Value::Object(entries) => entries.values_mut().any(|item| edit(item, left, new, what)),
         _ => false,
@@ -145,14 +145,14 @@ enum Way {
 
 type Difference = (Vec<Way>, ChangeKind, Option<Value>, Option<Value>);
 
-fn way(frame: &Frame<'_, '_, '_>) -> Vec<Way> {
-    let mut way = frame.parent().map(way).unwrap_or_default();
+fn path_of(frame: &Frame<'_, '_, '_>) -> Vec<Way> {
+    let mut path = frame.parent().map(path_of).unwrap_or_default();
     match frame.step {
         Step::Root => {}
-        Step::Key(key) => way.push(Way::Key(key.to_owned())),
-        Step::Element(old, new) => way.push(Way::Element(old, new)),
+        Step::Key(key) => path.push(Way::Key(key.to_owned())),
+        Step::Element(old, new) => path.push(Way::Element(old, new)),
     }
-    way
+    path
 }
 
 fn differences(from: &Value, to: &Value) -> Vec<Difference> {
@@ -167,7 +167,7 @@ fn differences(from: &Value, to: &Value) -> Vec<Difference> {
     };
     let mut found = Vec::new();
     walk(&Frame::root(from.root(), to.root()), &mut |frame, kind| {
-        found.push((way(frame), kind, text(frame.previous), text(frame.current)));
+        found.push((path_of(frame), kind, text(frame.previous), text(frame.current)));
     });
     found
 }
@@ -177,8 +177,8 @@ const GONE: &str = "\u{1}gone";
 /// The first document with the differences applied.
 fn applied(from: &Value, differences: &[Difference]) -> Value {
     let mut result = from.clone();
-    for (way, kind, _, current) in differences {
-        let (last, container) = way.split_last().unwrap();
+    for (path, kind, _, current) in differences {
+        let (last, container) = path.split_last().unwrap();
         let container = container.iter().fold(&mut result, |at, step| match step {
             Way::Key(key) => &mut at[key.as_str()],
             Way::Element(old, _) => &mut at[old.unwrap()],
@@ -213,7 +213,7 @@ fn digest_of(value: &Value) -> u64 {
     digest(Document::parse(value.to_string().as_bytes()).unwrap().root())
 }
 
-/// The same with every array and every object reversed.
+/// The document with every array and every object reversed.
 fn turned(value: &Value) -> Value {
     match value {
         Value::Object(entries) => {
@@ -224,7 +224,7 @@ fn turned(value: &Value) -> Value {
     }
 }
 
-/// The same with every object and every list of identified elements reversed.
+/// The document with every object and every list of identified elements reversed.
 fn resorted(value: &Value) -> Value {
     let mut result = value.clone();
     for list in ["/facts/modules", "/facts/cluster/user_domains"] {
@@ -249,7 +249,7 @@ fn numbered(value: &Value) -> Value {
     result
 }
 
-fn kept(from: &Value, to: &Value) -> super::Diff {
+fn diff_of(from: &Value, to: &Value) -> super::Diff {
     let (from, to) = (from.to_string(), to.to_string());
     Rules::standard()
         .diff(&Document::parse(from.as_bytes()).unwrap(), &Document::parse(to.as_bytes()).unwrap())
@@ -279,18 +279,18 @@ proptest! {
 
     #[test]
     fn every_place_once_and_values_of_that_place((from, to) in pair()) {
-        let found = differences(&from, &to);
-        let places: HashSet<&Vec<Way>> = found.iter().map(|difference| &difference.0).collect();
-        prop_assert_eq!(places.len(), found.len());
-        for (way, kind, previous, current) in &found {
+        let differences_found = differences(&from, &to);
+        let paths: HashSet<&Vec<Way>> = differences_found.iter().map(|difference| &difference.0).collect();
+        prop_assert_eq!(paths.len(), differences_found.len());
+        for (path, kind, previous, current) in &differences_found {
             prop_assert_eq!((previous.is_some(), current.is_some()), match kind {
                 ChangeKind::Delete => (true, false),
                 ChangeKind::Update => (true, true),
                 ChangeKind::Create => (false, true),
             });
-            prop_assert!(way.len() <= 10);
+            prop_assert!(path.len() <= 10);
             // No place inside another one.
-            prop_assert!((1..way.len()).all(|n| !places.contains(&way[..n].to_vec())));
+            prop_assert!((1..path.len()).all(|n| !paths.contains(&path[..n].to_vec())));
         }
     }
 
@@ -305,8 +305,8 @@ proptest! {
 
     #[test]
     fn the_same_two_documents_give_the_same((from, to) in pair()) {
-        let first = kept(&from, &to);
-        prop_assert_eq!(&first, &kept(&from, &to));
+        let first = diff_of(&from, &to);
+        prop_assert_eq!(&first, &diff_of(&from, &to));
         prop_assert!(first.changes.is_sorted_by_key(|c| (c.severity, c.structural_path.clone(), c.field_path.clone(), c.kind)));
         let differing = differences(&from, &to).len();
         prop_assert!(first.changes.len() + first.dropped <= differing);
@@ -320,7 +320,7 @@ proptest! {
             let judge = |c: super::Change| (c.kind, c.category, c.severity, c.structural_path, c.field_path);
             diff.changes.into_iter().map(judge).collect::<Vec<_>>()
         };
-        prop_assert_eq!(judged(kept(&from, &to)), judged(kept(&resorted(&from), &resorted(&to))));
+        prop_assert_eq!(judged(diff_of(&from, &to)), judged(diff_of(&resorted(&from), &resorted(&to))));
     }
 
     #[test]

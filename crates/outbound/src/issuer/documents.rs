@@ -27,7 +27,7 @@ pub struct Discovery {
     pub secret_in_form: bool,
 }
 
-/// The same as it is written.
+/// The discovery document as the issuer writes it.
 #[derive(Deserialize)]
 pub(super) struct WrittenDiscovery {
     issuer: String,
@@ -112,9 +112,9 @@ pub struct Introspected {
     pub sub: Option<String>,
     /// Issued to.
     pub client_id: Option<String>,
-    /// The same, as some issuers call it.
+    /// The client the token was issued to, as some issuers name it.
     pub azp: Option<String>,
-    /// The same at Okta.
+    /// The client the token was issued to, as Okta names it.
     pub cid: Option<String>,
     /// Issued by.
     pub iss: Option<String>,
@@ -128,7 +128,7 @@ pub struct Introspected {
     pub token_type: Option<Value>,
     /// The kind of token, as some issuers call it: `access_token`, `refresh_token` …
     pub token_use: Option<Value>,
-    /// The same, as others do.
+    /// The kind of token, as other issuers name it.
     pub typ: Option<Value>,
     /// Bound to a key of the client's.
     pub cnf: Option<Value>,

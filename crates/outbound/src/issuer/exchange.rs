@@ -23,7 +23,7 @@ const IDLE_PER_HOST: usize = 20;
 const CONNECT: Duration = Duration::from_secs(5);
 /// Requests about tokens on their way at once.
 const ABOUT_TOKENS: usize = 50;
-/// The same for description and keys: a client that sends many tokens must not keep others from learning new keys.
+/// Requests for the description and the keys at once; separate, so that many tokens do not delay the fetch of new keys.
 const DOCUMENTS: usize = 4;
 /// How long a request waits for a place.
 const TURN: Duration = Duration::from_secs(1);

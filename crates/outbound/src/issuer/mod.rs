@@ -101,8 +101,8 @@ impl IssuerClient {
     /// The description of the issuer at `url` (without a trailing slash). Its own name for itself must equal `url`,
     /// with or without a trailing slash.
     pub async fn discover(&self, url: &str, within: Duration) -> Result<Discovery, IssuerError> {
-        let at = format!("{url}/.well-known/openid-configuration");
-        let answered = self.get(&at, None, within, DOCUMENT_BYTES).await?;
+        let document_url = format!("{url}/.well-known/openid-configuration");
+        let answered = self.get(&document_url, None, within, DOCUMENT_BYTES).await?;
         let written: WrittenDiscovery = ok(&answered, "discovery")?;
         written.check(url).map_err(|why| IssuerError::Unreachable(format!("discovery: {why}")))
     }
@@ -137,8 +137,8 @@ impl IssuerClient {
         if is_refusal(answered.status) {
             return Ok(IssuerAnswer::Refused);
         }
-        let said: Introspected = ok(&answered, "introspection")?;
-        Ok(if said.active { IssuerAnswer::Good(said) } else { IssuerAnswer::Refused })
+        let introspected: Introspected = ok(&answered, "introspection")?;
+        Ok(if introspected.active { IssuerAnswer::Good(introspected) } else { IssuerAnswer::Refused })
     }
 
     /// Exchanges a code (RFC 6749 §4.1.3). One that is not good is refused.

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_told_in_the_words_of_the_service() {
+    fn refusals_are_translated_to_the_messages_of_the_service() {
         for (code, key, message) in [
             ("user.username_already_in_use", "username", "already_exists"),
             ("user.email_already_in_use", "email", "already_exists"),
@@ -114,22 +114,22 @@ mod tests {
             ("organization.role_names_not_found", "user_role_ids", "not_found"),
             ("something.else", "general", "error"),
         ] {
-            let told = fields(json!({"code": code, "message": "a text of theirs"}));
-            assert_eq!(told, [(key.to_owned(), message.to_owned())], "{code}");
+            let refused = fields(json!({"code": code, "message": "a text of theirs"}));
+            assert_eq!(refused, [(key.to_owned(), message.to_owned())], "{code}");
         }
         assert_eq!(fields(json!({})), [("general".to_owned(), "error".to_owned())]);
     }
 
     #[test]
     fn issues_name_the_field_and_texts_go_nowhere() {
-        let told = fields(json!({"code": "guard.invalid_input", "data": {"issues": [
+        let refused = fields(json!({"code": "guard.invalid_input", "data": {"issues": [
             {"path": ["primaryEmail", "x"], "code": "invalid_string", "message": "secret"},
             {"path": ["primaryPhone"], "code": "too_small"},
             {"path": ["name"], "code": "a text with spaces"},
             {"path": [], "code": "custom"},
             {"code": "custom"},
         ]}}));
-        let told: Vec<(&str, &str)> = told.iter().map(|(k, m)| (k.as_str(), m.as_str())).collect();
+        let refused: Vec<(&str, &str)> = refused.iter().map(|(k, m)| (k.as_str(), m.as_str())).collect();
         let expected = [
             ("email", "invalid_format"),
             ("phone", "too_small"),
@@ -137,7 +137,7 @@ mod tests {
             ("unknown", "custom"),
             ("unknown", "custom"),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(refused, expected);
         assert!(LogtoRefusal::read(422, b"<html>").is_none() && LogtoRefusal::read(422, b"[]").is_none());
     }
 }

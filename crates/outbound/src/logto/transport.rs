@@ -80,7 +80,7 @@ impl LogtoClient {
         self.call_noting(pace, method, path, body, &AtomicBool::new(false)).await
     }
 
-    /// The same; `is_unknown` is set while the request was sent and its outcome is unknown.
+    /// Calls the management API; `is_unknown` is set while the request was sent and its outcome is unknown.
     pub(super) async fn call_noting(
         &self,
         pace: WhenBusy,
@@ -131,8 +131,8 @@ impl LogtoClient {
 
     /// How long to wait: the time in the answer, else twice as long as before plus a small random part.
     fn wait(&self, answered: &WholeAnswer, waits: u32) -> Duration {
-        let said = answered.headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
-        if let Some(wait) = said.and_then(|text| asked(text.trim(), self.0.clock.now())) {
+        let retry_after = answered.headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
+        if let Some(wait) = retry_after.and_then(|text| retry_delay(text.trim(), self.0.clock.now())) {
             return wait;
         }
         let pace = self.0.access.pace;
@@ -204,12 +204,12 @@ impl LogtoClient {
 }
 
 /// The wait of a `Retry-After` header: seconds or a date (RFC 9110 §10.2.3).
-fn asked(text: &str, now: Ts) -> Option<Duration> {
+fn retry_delay(text: &str, now: Ts) -> Option<Duration> {
     if let Ok(seconds) = text.parse::<u64>() {
         return Some(Duration::from_secs(seconds));
     }
-    let at = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
-    Some(Ts(at.as_microsecond()).since(now))
+    let time = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
+    Some(Ts(time.as_microsecond()).since(now))
 }
 
 /// The answer, or the error it stands for.

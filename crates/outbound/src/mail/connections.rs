@@ -1,5 +1,5 @@
-//! Connections to the mail server: few at once, each kept a while for the next message. The conversation is led step by step,
-//! because only what the server says from the recipient on is about recipient and message.
+//! Connections to the mail server: few at once, each kept a while for the next message. The conversation is led step by
+//! step, because only what the server says from the recipient on is about recipient and message.
 
 use lettre::{
     Message,
@@ -99,14 +99,14 @@ impl Connections {
     }
 
     /// Host and port of the server.
-    pub(super) fn place(&self) -> String {
+    pub(super) fn address(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 
     /// Hands a message over; the server's answer to it.
     pub(super) async fn send(&self, message: &Message) -> Result<Response, Untaken> {
         let _turn = self.turns.acquire().await.map_err(|e| Untaken::before(e.to_string()))?;
-        let mut open = match self.kept().await {
+        let mut open = match self.idle_connection().await {
             Some(open) => open,
             None => self.open().await?,
         };
@@ -135,7 +135,7 @@ impl Connections {
     }
 
     /// The one that was used last and still answers.
-    async fn kept(&self) -> Option<Open> {
+    async fn idle_connection(&self) -> Option<Open> {
         loop {
             let (mut open, since) = self.idle().pop()?;
             if since.elapsed() < IDLE && open.connection.test_connected().await {
@@ -182,8 +182,8 @@ impl Connections {
         Ok(connection)
     }
 
-    /// Asks what the server offers and signs in. The client library reads keywords in capitals only (RFC 5321 §2.4: in any
-    /// case), so they are asked for once more.
+    /// Asks what the server offers and signs in. The client library reads keywords in capitals only (RFC 5321 §2.4: in
+    /// any case), so they are asked for once more.
     async fn enter(&self, connection: &mut AsyncSmtpConnection) -> Result<Vec<String>, Untaken> {
         let offered = connection.command(Ehlo::new(self.hello.clone())).await?;
         let offers: Vec<String> = offered.message().skip(1).map(str::to_ascii_uppercase).collect();

@@ -15,7 +15,7 @@ use lettre::{
 pub struct Notice {
     /// Unique.
     pub id: String,
-    /// The same for all mails of a group.
+    /// Thread id; all mails of a group share it.
     pub thread: String,
     /// Address.
     pub to: String,
@@ -41,7 +41,7 @@ impl Mailer {
         match tokio::time::timeout(WHOLE, self.connections.send(&message)).await {
             Err(_) => Err(Failure::temporary("no answer in time", "timed out")),
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(untaken)) => Err(judge(&self.connections.place(), &untaken)),
+            Ok(Err(untaken)) => Err(judge(&self.connections.address(), &untaken)),
         }
     }
 
@@ -76,8 +76,8 @@ fn content(builder: MessageBuilder, notice: &Notice) -> Result<Message, lettre::
     }
 }
 
-fn judge(place: &str, untaken: &Untaken) -> Failure {
-    let detail = format!("{place}: {}", untaken.text);
+fn judge(server: &str, untaken: &Untaken) -> Failure {
+    let detail = format!("{server}: {}", untaken.text);
     match untaken.code {
         Some(code) if untaken.is_about_mail && code >= 500 => {
             Failure::permanent(format!("the mail server answered {code}"), detail)

@@ -11,7 +11,7 @@ mod tenant_share;
 mod wire;
 
 use crate::traces::traceparent;
-use bailiwick_alerting::{Reject, answer::passable_refusal};
+use bailiwick_alertmanager::{Reject, answer::passable_refusal};
 use bailiwick_domain::{Clock, Ts};
 use breaker::Breaker;
 use bytes::Bytes;
@@ -165,7 +165,7 @@ struct Shared {
 
 #[derive(Clone, Copy, Default)]
 struct Readiness {
-    asked: Option<(Ts, bool)>,
+    last_check: Option<(Ts, bool)>,
 }
 
 impl fmt::Debug for RouterClient {
@@ -203,7 +203,7 @@ impl RouterClient {
         Ok(RouterClient { pool, pushing: Arc::default(), shared: Arc::new(shared), until: None })
     }
 
-    /// The same client for another runtime: connections of its own, limits and breaker shared.
+    /// A client for another runtime: it has its own connections and shares limits and breaker with this one.
     ///
     /// # Errors
     /// As [`RouterClient::new`].
@@ -212,7 +212,7 @@ impl RouterClient {
         Ok(RouterClient { pool, pushing: Arc::default(), shared: self.shared.clone(), until: None })
     }
 
-    /// The same client for several requests with a common time limit (spec: alerts#limits).
+    /// A client whose requests have a common time limit (spec: alerts#limits).
     #[must_use]
     pub fn within(&self, time: Duration) -> RouterClient {
         let until = Instant::now() + time;
@@ -225,7 +225,7 @@ impl RouterClient {
         expect_ok(self.read(Method::GET, uri, caller).await?)
     }
 
-    /// Pushes alerts in a request of their own; `body` is the output of `alerting::alert::write_alerts`.
+    /// Pushes alerts in a request of their own; `body` is the output of `bailiwick_alertmanager::alert::write_alerts`.
     pub async fn put_alerts(&self, caller: Caller<'_>, body: Bytes) -> Result<(), RouterError> {
         self.put_alerts_until(caller, body, Instant::now() + self.shared.config.write_timeout).await
     }
@@ -258,7 +258,7 @@ impl RouterClient {
         expect_ok(answered).map(|_| true)
     }
 
-    /// Uploads a tenant's configuration, as `alerting::config::Upload` writes it.
+    /// Uploads a tenant's configuration, as `bailiwick_alertmanager::config::Upload` writes it.
     ///
     /// # Errors
     /// [`RouterError::Rejected`] when the router refuses it.
@@ -295,7 +295,7 @@ impl RouterClient {
     pub async fn is_ready(&self) -> bool {
         let mut readiness = self.shared.readiness.lock().await;
         let now = self.shared.clock.now();
-        if let Some((at, was_ready)) = readiness.asked {
+        if let Some((at, was_ready)) = readiness.last_check {
             let counts = if was_ready { READY_FOR } else { NOT_READY_FOR };
             if now >= at && now.since(at) < counts {
                 return was_ready;
@@ -312,7 +312,7 @@ impl RouterClient {
         };
         let answered = timeout(READY_TIMEOUT, self.pool.exchange(&outgoing)).await;
         let is_ready = matches!(answered, Ok(Ok(WholeAnswer { status: StatusCode::OK, .. })));
-        readiness.asked = Some((now, is_ready));
+        readiness.last_check = Some((now, is_ready));
         is_ready
     }
 
@@ -405,8 +405,8 @@ impl RouterClient {
             },
             Ok(Err(Fault::NotSent(log) | Fault::Broken(log))) => {
                 pass.failed();
-                let place = outgoing.uri.authority().map_or("", |place| place.as_str());
-                Err(RouterError::Unavailable(format!("{place}: {log}")))
+                let authority = outgoing.uri.authority().map_or("", |authority| authority.as_str());
+                Err(RouterError::Unavailable(format!("{authority}: {log}")))
             }
             Ok(Err(Fault::TooLarge)) => {
                 // The router works; the limit of one tenant must not open the breaker for all.

@@ -87,7 +87,7 @@ impl Pushing {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn place<'a>(&'a self, name: &'a str, body: &Bytes, most: usize) -> PushRole<'a> {
+    fn role_of<'a>(&'a self, name: &'a str, body: &Bytes, most: usize) -> PushRole<'a> {
         if most < 2 || body.len() > BYTES {
             return PushRole::Alone;
         }
@@ -107,21 +107,21 @@ impl Pushing {
         if others.pushes.len() + 1 >= most || others.bytes + body.len() > BYTES {
             return PushRole::Alone;
         }
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         others.bytes += body.len();
-        others.pushes.push((body.clone(), tell));
-        PushRole::Other(told)
+        others.pushes.push((body.clone(), sender));
+        PushRole::Other(receiver)
     }
 }
 
 impl RouterClient {
     /// Pushes alerts, together with other pushes of the same tenant where there are any; `body` is the output of
-    /// `alerting::alert::write_alerts` for at least one alert.
+    /// `bailiwick_alertmanager::alert::write_alerts` for at least one alert.
     pub async fn push_alerts(&self, caller: Caller<'_>, body: Bytes) -> Result<(), RouterError> {
         let deadline = Instant::now() + self.shared.config.write_timeout;
-        match self.pushing.place(caller.tenant, &body, self.shared.config.pushes_together) {
+        match self.pushing.role_of(caller.tenant, &body, self.shared.config.pushes_together) {
             PushRole::Alone => self.put_alerts_until(caller, body, deadline).await,
-            PushRole::Other(told) => match told.await {
+            PushRole::Other(receiver) => match receiver.await {
                 Ok(Some(result)) => result,
                 Ok(None) | Err(_) => self.put_alerts_until(caller, body, deadline).await,
             },
@@ -143,12 +143,12 @@ impl RouterClient {
         if others.is_empty() {
             return self.put_alerts_until(caller, body, deadline).await;
         }
-        let told = self.put_together(caller, &body, &others, deadline).await;
-        for (_, tell) in others {
+        let outcome = self.put_together(caller, &body, &others, deadline).await;
+        for (_, sender) in others {
             // A caller that has left needs no answer.
-            let _ = tell.send(told.clone());
+            let _ = sender.send(outcome.clone());
         }
-        match told {
+        match outcome {
             Some(result) => result,
             None => self.put_alerts_until(caller, body, deadline).await,
         }

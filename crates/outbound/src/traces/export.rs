@@ -32,7 +32,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Bytes that are read of an answer.
 const ANSWER_BYTES: usize = 64 * 1024;
 /// How often the log reports that the collector does not accept spans.
-const TELL_EVERY: Duration = Duration::from_secs(60);
+const WARN_EVERY: Duration = Duration::from_secs(60);
 
 pub(super) struct Exporter {
     connections: Connections,
@@ -44,7 +44,7 @@ pub(super) struct Exporter {
     stop: CancellationToken,
     /// Failures since the last success.
     failures: u32,
-    told_at: Option<Instant>,
+    warned_at: Option<Instant>,
 }
 
 /// The outcome of a try.
@@ -81,7 +81,7 @@ impl Exporter {
             meters,
             stop,
             failures: 0,
-            told_at: None,
+            warned_at: None,
         })
     }
 
@@ -216,10 +216,10 @@ impl Exporter {
     }
 
     fn complain(&mut self, why: &str) {
-        if self.told_at.is_some_and(|at| at.elapsed() < TELL_EVERY) {
+        if self.warned_at.is_some_and(|at| at.elapsed() < WARN_EVERY) {
             return;
         }
-        self.told_at = Some(Instant::now());
+        self.warned_at = Some(Instant::now());
         let dropped = self.meters.dropped.get();
         tracing::warn!(dropped, "trace export failed: {why}");
     }

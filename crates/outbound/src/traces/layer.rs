@@ -166,20 +166,20 @@ fn role(name: &str) -> Role {
 }
 
 impl Noted {
-    fn note(&mut self, field: &Field, said: impl FnOnce() -> AttributeValue) {
+    fn note(&mut self, field: &Field, value: impl FnOnce() -> AttributeValue) {
         let Some((_, key)) = ATTRIBUTES.into_iter().find(|(name, _)| *name == field.name()) else { return };
-        let mut said = said();
-        if key == METHOD && !matches!(&said, AttributeValue::Text(word) if METHODS.contains(&word.as_str())) {
-            said = AttributeValue::Text("_OTHER".to_owned());
+        let mut value = value();
+        if key == METHOD && !matches!(&value, AttributeValue::Text(v) if METHODS.contains(&v.as_str())) {
+            value = AttributeValue::Text("_OTHER".to_owned());
         }
-        match self.attributes.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, old)) => *old = said,
-            None => self.attributes.push((key, said)),
+        match self.attributes.iter_mut().find(|(attribute, _)| *attribute == key) {
+            Some((_, old)) => *old = value,
+            None => self.attributes.push((key, value)),
         }
     }
 
     fn text(&self, key: &str) -> Option<&str> {
-        self.attributes.iter().find(|(known, _)| *known == key).and_then(|(_, said)| match said {
+        self.attributes.iter().find(|(name, _)| *name == key).and_then(|(_, value)| match value {
             AttributeValue::Text(text) => Some(text.as_str()),
             AttributeValue::Number(_) => None,
         })
@@ -198,7 +198,7 @@ impl Noted {
 
     /// A request to the service has failed from 500 on; a call to another system has failed when it has an error.
     fn has_failed(&self, role: Role) -> bool {
-        self.attributes.iter().any(|(key, said)| match (*key, said) {
+        self.attributes.iter().any(|(key, value)| match (*key, value) {
             (key, _) if key == ERROR => true,
             (key, AttributeValue::Number(status)) if key == STATUS => role == Role::Server && *status >= 500,
             _ => false,

@@ -54,7 +54,8 @@ pub(super) struct Span {
 impl Span {
     /// As OTLP/JSON writes it: ids in hex, 64-bit numbers as text.
     pub(super) fn to_json(&self) -> Value {
-        let attributes: Vec<Value> = self.attributes.iter().map(|(key, said)| attribute(key, said)).collect();
+        let attributes: Vec<Value> =
+            self.attributes.iter().map(|(key, value)| attribute(key, value)).collect();
         let mut span = json!({
             "traceId": hex(&self.context.trace),
             "spanId": hex(&self.context.span),
@@ -76,8 +77,8 @@ impl Span {
 }
 
 /// One attribute.
-pub(super) fn attribute(key: &str, said: &AttributeValue) -> Value {
-    let value = match said {
+pub(super) fn attribute(key: &str, attribute_value: &AttributeValue) -> Value {
+    let value = match attribute_value {
         AttributeValue::Text(text) => json!({ "stringValue": text }),
         AttributeValue::Number(number) => json!({ "intValue": number.to_string() }),
     };

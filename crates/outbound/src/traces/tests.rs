@@ -109,8 +109,8 @@ fn a_request_is_a_part_of_the_callers_trace_and_says_no_more_than_it_may() {
     assert_eq!((request.name.as_str(), call.name.as_str()), ("GET /systems/{id}", "alert router"));
     assert_eq!((request.role, call.role), (Role::Server, Role::Client));
     assert!(request.failed && call.failed && request.began < request.ended);
-    let said: Vec<&str> = request.attributes.iter().map(|(key, _)| *key).collect();
-    assert_eq!(said, ["request.id", "http.request.method", "http.route", "http.response.status_code"]);
+    let keys: Vec<&str> = request.attributes.iter().map(|(key, _)| *key).collect();
+    assert_eq!(keys, ["request.id", "http.request.method", "http.route", "http.response.status_code"]);
     assert!(!spans.iter().any(|span| span.to_json().to_string().contains("secret")));
     let json = request.to_json();
     assert_eq!((json["kind"].as_u64(), json["status"]["code"].as_u64()), (Some(2), Some(2)));
@@ -142,13 +142,13 @@ fn without_a_subscriber_nothing_is_given_on() {
 
 #[test]
 fn the_ratio_bounds_what_is_kept_and_callers_only_lessen_it() {
-    let kept = |ratio: f64| {
+    let count_kept = |ratio: f64| {
         let traces = traces(ratio, "http://127.0.0.1:1");
         let begin = || (0..1000).for_each(|_| drop(trace_span!("request", method = "GET")));
         traced(&traces, begin).1.len()
     };
-    assert_eq!((kept(0.0), kept(1.0)), (0, 1000));
-    assert!((150..350).contains(&kept(0.25)), "{}", kept(0.25));
+    assert_eq!((count_kept(0.0), count_kept(1.0)), (0, 1000));
+    assert!((150..350).contains(&count_kept(0.25)), "{}", count_kept(0.25));
     // The trace of KEPT is a little beyond one half.
     let of_caller = |ratio: f64, flags: &str| {
         let traces = traces(ratio, "http://127.0.0.1:1");

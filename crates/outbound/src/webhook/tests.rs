@@ -18,7 +18,7 @@ async fn sink(answer: &'static str) -> (u16, Arc<std::sync::Mutex<Vec<String>>>)
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let got = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let kept = got.clone();
+    let received = got.clone();
     tokio::task::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let (mut all, mut part) = (Vec::new(), [0; 4096]);
@@ -28,7 +28,7 @@ async fn sink(answer: &'static str) -> (u16, Arc<std::sync::Mutex<Vec<String>>>)
                     _ => break,
                 }
             }
-            kept.lock().unwrap().push(String::from_utf8(all).unwrap());
+            received.lock().unwrap().push(String::from_utf8(all).unwrap());
             let _ = stream.write_all(answer.as_bytes()).await;
         }
     });
@@ -102,9 +102,9 @@ async fn a_large_answer_is_not_read_whole() {
 
 /// A name that leads to these addresses, one set after the other; the last one stays.
 fn names(sets: Vec<Vec<&'static str>>) -> Lookup {
-    let asked = AtomicUsize::new(0);
+    let lookups = AtomicUsize::new(0);
     Arc::new(move |_| {
-        let n = asked.fetch_add(1, Ordering::SeqCst).min(sets.len() - 1);
+        let n = lookups.fetch_add(1, Ordering::SeqCst).min(sets.len() - 1);
         let found: Vec<IpAddr> = sets[n].iter().map(|a| a.parse().unwrap()).collect();
         Ok(found)
     })

@@ -96,7 +96,7 @@ fn unreadable(text: &[u8]) -> Condition {
 
 /// A list whose elements may be empty; `None` if it holds anything but tags.
 fn tags(list: &[u8]) -> Option<Vec<Tag>> {
-    let mut found = Vec::new();
+    let mut tags = Vec::new();
     let mut rest = list.trim_ascii_start();
     while let Some(first) = rest.first() {
         if *first == b',' {
@@ -110,13 +110,13 @@ fn tags(list: &[u8]) -> Option<Vec<Tag>> {
         if opaque.iter().any(|byte| matches!(byte, 0..=0x20 | 0x7f)) {
             return None;
         }
-        found.push(Tag::new(is_weak, &String::from_utf8_lossy(opaque)));
+        tags.push(Tag::new(is_weak, &String::from_utf8_lossy(opaque)));
         rest = behind.get(1..)?.trim_ascii_start();
         if !matches!(rest.first(), None | Some(b',')) {
             return None;
         }
     }
-    Some(found)
+    Some(tags)
 }
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_tags() {
+    fn other_values_than_lists_of_tags_are_unreadable() {
         for lines in [
             &["x"][..],
             &["\"x"],
@@ -177,7 +177,7 @@ mod tests {
     fn comparisons() {
         let now = Version { state: "s".into(), exists: true };
         let none = Version { exists: false, ..now.clone() };
-        for (sent, strongly, weakly, known) in [
+        for (sent, strongly, weakly, is_named) in [
             ("\"s.v\"", Some(true), Some(true), true),
             ("W/\"s.v\"", Some(false), Some(true), true),
             ("\"s.w\"", Some(true), Some(true), false),
@@ -190,7 +190,7 @@ mod tests {
             let sent = read(&[sent]);
             assert_eq!(sent.matches_state(&now), strongly, "{sent:?}");
             assert_eq!(sent.matches_state_weakly(&now), weakly, "{sent:?}");
-            assert_eq!(sent.names(&now, "\"s.v\""), known, "{sent:?}");
+            assert_eq!(sent.names(&now, "\"s.v\""), is_named, "{sent:?}");
         }
         assert_eq!(Condition::Any.matches_state(&none), Some(false));
         assert!(!Condition::Any.names(&none, "\"s.v\""));

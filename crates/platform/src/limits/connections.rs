@@ -27,7 +27,7 @@ struct State {
     /// The waiting tenants that may have more connections: open connections, number of the wait, tenant.
     waiting: BTreeSet<(usize, u64, OrgId)>,
     /// Number of the latest wait.
-    turn: u64,
+    last_wait: u64,
 }
 
 #[derive(Debug, Default)]
@@ -54,21 +54,21 @@ impl Default for ConnectionLimit {
 impl ConnectionLimit {
     fn of(all: usize, of_tenant: usize) -> ConnectionLimit {
         let state =
-            State { free: all, of_tenant, tenants: HashMap::new(), waiting: BTreeSet::new(), turn: 0 };
+            State { free: all, of_tenant, tenants: HashMap::new(), waiting: BTreeSet::new(), last_wait: 0 };
         ConnectionLimit(Arc::new(Mutex::new(state)))
     }
 
     /// Waits for a connection of a tenant.
     pub async fn acquire(&self, tenant: OrgId) -> ConnectionPermit {
-        let turn = {
+        let receiver = {
             let mut state = self.lock();
-            let (sender, turn) = oneshot::channel();
+            let (sender, receiver) = oneshot::channel();
             state.tenants.entry(tenant).or_default().line.push_back(sender);
             state.note(tenant);
-            turn
+            receiver
         };
         self.give();
-        match turn.await {
+        match receiver.await {
             Ok(connection) => connection,
             // The sender of a waiting caller is never dropped.
             Err(_) => std::future::pending().await,
@@ -117,12 +117,12 @@ impl State {
                     sender => break sender,
                 }
             };
-            let found = sender.inspect(|_| {
+            let next_sender = sender.inspect(|_| {
                 tenant.open += 1;
                 self.free -= 1;
             });
             self.note(id);
-            if let Some(sender) = found {
+            if let Some(sender) = next_sender {
                 return Some((id, sender));
             }
         }
@@ -151,9 +151,9 @@ impl State {
                 self.tenants.remove(&id);
             }
         } else if tenant.since.is_none() && tenant.open < self.of_tenant {
-            self.turn += 1;
-            tenant.since = Some(self.turn);
-            self.waiting.insert((tenant.open, self.turn, id));
+            self.last_wait += 1;
+            tenant.since = Some(self.last_wait);
+            self.waiting.insert((tenant.open, self.last_wait, id));
         }
     }
 }
@@ -175,8 +175,8 @@ mod tests {
     }
 
     /// The permit, if it is available at once.
-    fn now(waiting: &mut Waiting<'_>) -> Option<ConnectionPermit> {
-        waiting.as_mut().now_or_never()
+    fn now(request: &mut Waiting<'_>) -> Option<ConnectionPermit> {
+        request.as_mut().now_or_never()
     }
 
     #[test]
@@ -206,13 +206,13 @@ mod tests {
         assert_eq!(open.len(), 4);
         let mut modest: Vec<_> = (2..5).map(|n| ask(&connections, n)).collect();
         assert!(modest.iter_mut().all(|one| now(one).is_none()));
-        let mut theirs = Vec::new();
+        let mut permits = Vec::new();
         for one in &mut modest {
             drop(open.pop());
-            theirs.push(now(one).expect("before the hundred"));
+            permits.push(now(one).expect("before the hundred"));
         }
         // The greedy tenant has one connection left, like every other; its waiting callers are served in their order.
-        drop(theirs.pop());
+        drop(permits.pop());
         let got: Vec<_> = greedy.iter_mut().skip(4).filter_map(now).collect();
         assert_eq!(got.len(), 1);
     }
@@ -220,14 +220,14 @@ mod tests {
     #[test]
     fn a_caller_that_waits_no_longer_takes_nothing() {
         let connections = ConnectionLimit::of(1, 1);
-        let held = now(&mut ask(&connections, 1)).expect("free");
+        let first = now(&mut ask(&connections, 1)).expect("free");
         let mut left = ask(&connections, 2);
         assert!(now(&mut left).is_none());
         drop(left);
-        let mut given = ask(&connections, 3);
-        assert!(now(&mut given).is_none());
-        drop(held);
-        let third = now(&mut given).expect("the one before has left");
+        let mut next = ask(&connections, 3);
+        assert!(now(&mut next).is_none());
+        drop(first);
+        let third = now(&mut next).expect("the one before has left");
         // Given, and dropped before it was polled.
         let mut late = ask(&connections, 4);
         assert!(now(&mut late).is_none());

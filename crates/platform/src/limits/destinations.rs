@@ -191,12 +191,12 @@ mod tests {
     #[tokio::test]
     async fn idle_entries_are_removed() {
         let limits = DestinationLimits::default();
-        let held = limits.acquire_own(&to("held", 1, "x")).await;
+        let permit = limits.acquire_own(&to("held", 1, "x")).await;
         for n in 0..10 * MANY {
             drop(limits.acquire_shared(&to(&n.to_string(), 1, "x")).await);
         }
         assert!(limits.0.len() <= 2 * MANY);
         assert!(waits(limits.acquire_own(&to("held", 1, "x"))).await);
-        drop(held);
+        drop(permit);
     }
 }

@@ -1,5 +1,5 @@
-//! The kinds of limits. Those of this table live in the process: each of several replicas allows the full number. Those of
-//! [`shared`] hold over all processes.
+//! The kinds of limits. Those of this table live in the process: each of several replicas allows the full number. Those
+//! of [`shared`] hold over all processes.
 //!
 //! | Kind | Question | Refusal | Used for |
 //! |---|---|---|---|
@@ -8,10 +8,10 @@
 //! | [`FairSemaphore`], [`acquire_within`] | How many at once, when the others can wait? | 503 after the longest wait | heavy work |
 //! | [`InFlight`] | How many at once, when the others cannot wait? | at once | requests of a system, of a tenant, files |
 //!
-//! [`DestinationLimits`] and [`ConnectionLimit`] are the semaphores of outgoing messages. A new limit uses one of these;
-//! the use case keeps the numbers, the keys and the words of the refusal. What protects against guessing is [`shared`].
-//! Failed authentications of systems have a counter of their own in `bailiwick_identity::credentials` before it: every
-//! request asks it, and strangers choose its keys, so it is a cache of bounded size.
+//! [`DestinationLimits`] and [`ConnectionLimit`] are the semaphores of outgoing messages. A new limit uses one of
+//! these; the use case keeps the numbers, the keys and the words of the refusal. What protects against guessing is
+//! [`shared`]. Failed authentications of systems have a counter of their own in `bailiwick_identity::credentials`
+//! before it: every request asks it, and strangers choose its keys, so it is a cache of bounded size.
 
 mod connections;
 mod destinations;

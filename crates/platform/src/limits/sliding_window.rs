@@ -20,14 +20,14 @@ pub struct SlidingWindow<K>(Mutex<Times<K>>);
 #[derive(Debug)]
 pub struct Times<K> {
     length: Duration,
-    of: HashMap<K, VecDeque<Ts>>,
+    by_key: HashMap<K, VecDeque<Ts>>,
     grown_to: usize,
 }
 
 impl<K: Eq + Hash> SlidingWindow<K> {
     /// A window of this length.
     pub fn new(length: Duration) -> SlidingWindow<K> {
-        SlidingWindow(Mutex::new(Times { length, of: HashMap::new(), grown_to: 0 }))
+        SlidingWindow(Mutex::new(Times { length, by_key: HashMap::new(), grown_to: 0 }))
     }
 
     /// Counts an event.
@@ -54,7 +54,7 @@ impl<K: Eq + Hash> SlidingWindow<K> {
 impl<K: Eq + Hash> Times<K> {
     /// How long until another event of the key fits; none = now.
     pub fn wait(&mut self, key: &K, (most, within): Allowed, now: Ts) -> Option<Duration> {
-        let times = self.of.get_mut(key)?;
+        let times = self.by_key.get_mut(key)?;
         times.retain(|at| is_recent(*at, now, self.length));
         // The event that must expire before another one fits.
         let blocking = times.get(times.len().checked_sub(most.max(1))?)?;
@@ -64,20 +64,20 @@ impl<K: Eq + Hash> Times<K> {
     /// Counts an event of the key.
     pub fn add(&mut self, key: K, now: Ts) {
         let length = self.length;
-        sweep(&mut self.of, &mut self.grown_to, |times| {
+        sweep(&mut self.by_key, &mut self.grown_to, |times| {
             times.back().is_some_and(|at| is_recent(*at, now, length))
         });
-        self.of.entry(key).or_default().push_back(now);
+        self.by_key.entry(key).or_default().push_back(now);
     }
 
     /// Takes back an event of the key.
     pub fn forget(&mut self, key: &K, at: Ts) {
-        let Some(times) = self.of.get_mut(key) else { return };
+        let Some(times) = self.by_key.get_mut(key) else { return };
         if let Some(index) = times.iter().position(|time| *time == at) {
             times.remove(index);
         }
         if times.is_empty() {
-            self.of.remove(key);
+            self.by_key.remove(key);
         }
     }
 }
@@ -125,6 +125,6 @@ mod tests {
             let now = Ts::from_secs(i64::try_from(n).unwrap());
             window.take(n, &[(1, MINUTE)], now).unwrap();
         }
-        assert!(window.lock().of.len() <= 2 * MANY);
+        assert!(window.lock().by_key.len() <= 2 * MANY);
     }
 }

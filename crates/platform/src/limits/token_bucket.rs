@@ -19,14 +19,14 @@ use std::{
 struct Ticks(Arc<dyn Clock>, Arc<Mutex<Elapsed>>);
 
 struct Elapsed {
-    seen: Ts,
+    last_read: Ts,
     total: Duration,
 }
 
 impl Ticks {
     fn new(clock: Arc<dyn Clock>) -> Ticks {
-        let seen = clock.now();
-        Ticks(clock, Arc::new(Mutex::new(Elapsed { seen, total: Duration::ZERO })))
+        let last_read = clock.now();
+        Ticks(clock, Arc::new(Mutex::new(Elapsed { last_read, total: Duration::ZERO })))
     }
 }
 
@@ -35,8 +35,8 @@ impl clock::Clock for Ticks {
     fn now(&self) -> Duration {
         let mut elapsed = self.1.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.0.now();
-        elapsed.total = elapsed.total.saturating_add(now.since(elapsed.seen));
-        elapsed.seen = now;
+        elapsed.total = elapsed.total.saturating_add(now.since(elapsed.last_read));
+        elapsed.last_read = now;
         elapsed.total
     }
 }
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_set_back_refuses_nobody_for_longer() {
+    fn a_clock_that_is_set_back_extends_no_refusal() {
         let clock = Arc::new(ByHand(AtomicI64::new(10_000_000_000)));
         let limit = AddressLimit::new(clock.clone(), 10, 20);
         assert_eq!(allowed(&limit, "192.0.2.1"), 20);

@@ -47,14 +47,14 @@ impl Node {
         self.ancestors.contains(&root)
     }
 
-    pub fn place(&self, standing: Standing) -> OrgNode {
+    pub fn org_node(&self, standing: Standing) -> OrgNode {
         OrgNode { path: self.path, org_type: self.org_type, standing }
     }
 
     pub fn target(&self, standing: Standing) -> OrgTarget {
         // The owner organization is tested through a family by which a caller could try to reach it.
         let family = if self.org_type == OrgType::Owner { OrgType::Distributor } else { self.org_type };
-        OrgTarget { family, place: self.place(standing) }
+        OrgTarget { family, node: self.org_node(standing) }
     }
 
     pub fn system(&self, standing: Standing) -> SystemTarget {

@@ -35,7 +35,7 @@ struct Listed {
 }
 
 /// Where the parts of an installation are.
-struct Places {
+struct DataPaths {
     database: PathBuf,
     /// None where the secret is configured.
     secret: Option<PathBuf>,
@@ -43,13 +43,13 @@ struct Places {
     assets: Option<PathBuf>,
 }
 
-fn places(config: &Config) -> Result<Places, String> {
+fn data_paths(config: &Config) -> Result<DataPaths, String> {
     let DatabaseUrl::Sqlite(database) = config.database_url() else {
         return Err("the database is PostgreSQL: use pg_dump and pg_restore (docs/backup.md)".to_owned());
     };
     let data = &config.general.data_dir;
     let own = config.assets.directory.clone().unwrap_or_else(|| data.join(ASSETS));
-    Ok(Places {
+    Ok(DataPaths {
         database,
         secret: config.general.secret.is_none().then(|| data.join(SECRET)),
         assets: config.assets.bucket.is_none().then_some(own),
@@ -58,28 +58,28 @@ fn places(config: &Config) -> Result<Places, String> {
 
 /// Makes a backup, also while a service runs. The directory must not exist; it appears when the backup is complete.
 pub async fn back_up(config: &Config, to: &Path) -> Result<(), String> {
-    let places = places(config)?;
+    let paths = data_paths(config)?;
     // Without a slash at the end, so that the draft is beside it.
     let to = &to.components().collect::<PathBuf>();
     if to.exists() {
         return Err(format!("{} exists", to.display()));
     }
-    if !places.database.exists() {
-        return Err(format!("there is no database at {}", places.database.display()));
+    if !paths.database.exists() {
+        return Err(format!("there is no database at {}", paths.database.display()));
     }
     let draft = suffixed(to, ".unfinished");
     remove(&draft).map_err(|e| with_path(&draft, &e))?;
     directory(&draft).map_err(|e| with_path(&draft, &e))?;
-    let made = fill(&places, &draft).await;
+    let made = fill(&paths, &draft).await;
     let done = made.and_then(|list| fs::rename(&draft, to).map(|()| list).map_err(|e| with_path(to, &e)));
     match done {
         Ok(list) => {
             let bytes: u64 = list.files.iter().map(|file| file.size).sum();
             print(&format!("{} files, {bytes} bytes in {}\n", list.files.len(), to.display()));
-            if places.secret.is_none() {
+            if paths.secret.is_none() {
                 print("the secret is configured and not in it: keep it with the backup\n");
             }
-            if places.assets.is_none() {
+            if paths.assets.is_none() {
                 print(
                     "what is in the bucket is not in it: backups of systems, and images if assets.images says so\n",
                 );
@@ -94,15 +94,15 @@ pub async fn back_up(config: &Config, to: &Path) -> Result<(), String> {
     }
 }
 
-async fn fill(places: &Places, draft: &Path) -> Result<List, String> {
-    let url = format!("sqlite:{}", places.database.display());
+async fn fill(paths: &DataPaths, draft: &Path) -> Result<List, String> {
+    let url = format!("sqlite:{}", paths.database.display());
     let options = database::Options { connections: 1, exclusive: false, ..database::Options::new(url) };
     let db = database::Db::open(&options).await.map_err(|e| format!("the database cannot be opened: {e}"))?;
     let to = draft.join(DATABASE);
     let snapshot = db.snapshot(&to).await.map_err(|e| format!("the database cannot be copied: {e}"));
     db.close().await;
     snapshot?;
-    let (draft, secret, assets) = (draft.to_owned(), places.secret.clone(), places.assets.clone());
+    let (draft, secret, assets) = (draft.to_owned(), paths.secret.clone(), paths.assets.clone());
     let rest = move || {
         fs::set_permissions(&to, fs::Permissions::from_mode(0o600)).map_err(|e| with_path(&to, &e))?;
         let mut files = vec![list_one(&draft, DATABASE)?];
@@ -132,7 +132,7 @@ async fn fill(places: &Places, draft: &Path) -> Result<List, String> {
 
 /// Restores a backup to the places that the configuration names. Existing files are not overwritten.
 pub fn restore(config: &Config, from: &Path) -> Result<(), String> {
-    let places = places(config)?;
+    let paths = data_paths(config)?;
     let list = fs::read_to_string(from.join(LIST)).map_err(|e| with_path(&from.join(LIST), &e))?;
     let list: List = serde_json::from_str(&list).map_err(|e| format!("{LIST} is unreadable: {e}"))?;
     check(from, &list)?;
@@ -140,59 +140,56 @@ pub fn restore(config: &Config, from: &Path) -> Result<(), String> {
     if !holds(DATABASE) {
         return Err("there is no database in this backup".to_owned());
     }
-    let secret = places.secret.as_deref().filter(|_| holds(SECRET));
-    if places.secret.is_some() && !holds(SECRET) {
+    let secret = paths.secret.as_deref().filter(|_| holds(SECRET));
+    if paths.secret.is_some() && !holds(SECRET) {
         return Err("the backup holds no secret: configure the one of its time".to_owned());
     }
-    if places.secret.is_none() && holds(SECRET) {
+    if paths.secret.is_none() && holds(SECRET) {
         same_secret(config, from)?;
     }
     // SQLite would play the files that a killed process has left beside its database into the restored one.
-    let beside = ["", "-wal", "-shm", "-journal"].map(|end| suffixed(&places.database, end));
-    for place in beside.iter().map(PathBuf::as_path).chain(secret) {
-        if place.exists() {
-            return Err(format!(
-                "{} exists: move the files of that installation away first",
-                place.display()
-            ));
+    let beside = ["", "-wal", "-shm", "-journal"].map(|end| suffixed(&paths.database, end));
+    for path in beside.iter().map(PathBuf::as_path).chain(secret) {
+        if path.exists() {
+            return Err(format!("{} exists: move the files of that installation away first", path.display()));
         }
     }
-    if let Some(parent) = places.database.parent() {
+    if let Some(parent) = paths.database.parent() {
         directory(parent).map_err(|e| with_path(parent, &e))?;
     }
-    let _lock = database::lock_file(&places.database).map_err(|e| e.to_string())?;
+    let _lock = database::lock_file(&paths.database).map_err(|e| e.to_string())?;
     let assets = list.files.iter().filter_map(|file| file.path.strip_prefix("assets/")).collect::<Vec<_>>();
-    let target = match (&places.assets, assets.is_empty()) {
+    let target = match (&paths.assets, assets.is_empty()) {
         (_, true) => None,
-        (Some(place), false) => Some(place),
+        (Some(path), false) => Some(path),
         (None, false) => return Err("the backup holds files and the configuration names a bucket".to_owned()),
     };
-    if let Some(place) = target {
-        if !files_below(place)?.is_empty() {
-            return Err(format!("{} is not empty", place.display()));
+    if let Some(path) = target {
+        if !files_below(path)?.is_empty() {
+            return Err(format!("{} is not empty", path.display()));
         }
         for name in &assets {
-            let to = place.join(name);
+            let to = path.join(name);
             copy(&from.join(ASSETS).join(name), &to).map_err(|e| with_path(&to, &e))?;
         }
     }
-    if let Some(place) = secret {
-        copy(&from.join(SECRET), place).map_err(|e| with_path(place, &e))?;
+    if let Some(path) = secret {
+        copy(&from.join(SECRET), path).map_err(|e| with_path(path, &e))?;
     }
     // Last and atomically: the database completes the installation.
-    let draft = suffixed(&places.database, ".restoring");
+    let draft = suffixed(&paths.database, ".restoring");
     remove_file(&draft).map_err(|e| with_path(&draft, &e))?;
     copy(&from.join(DATABASE), &draft).map_err(|e| with_path(&draft, &e))?;
-    fs::rename(&draft, &places.database).map_err(|e| with_path(&places.database, &e))?;
+    fs::rename(&draft, &paths.database).map_err(|e| with_path(&paths.database, &e))?;
     print(&format!("restored {} files\n", list.files.len()));
     Ok(())
 }
 
 /// A configured secret must be the backup's: data sealed with another one cannot be opened.
 fn same_secret(config: &Config, from: &Path) -> Result<(), String> {
-    let kept = fs::read_to_string(from.join(SECRET)).map_err(|e| with_path(&from.join(SECRET), &e))?;
+    let stored = fs::read_to_string(from.join(SECRET)).map_err(|e| with_path(&from.join(SECRET), &e))?;
     match &config.general.secret {
-        Some(secret) if secret.reveal() != kept.trim_end() => {
+        Some(secret) if secret.reveal() != stored.trim_end() => {
             Err("the configured secret is not the one of the backup".to_owned())
         }
         _ => Ok(()),

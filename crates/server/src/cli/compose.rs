@@ -111,7 +111,7 @@ fn with_app<F: Future<Output = Result<(), String>>>(
     with_runtime(on_database(config, false, Arc::new(SystemClock), work))
 }
 
-/// The same, if no service uses the SQLite file.
+/// Runs the work with the application, if no service uses the SQLite file.
 fn with_app_alone<F: Future<Output = Result<(), String>>>(
     config: &Config,
     work: impl FnOnce(App) -> F,
@@ -159,14 +159,14 @@ pub(super) async fn open(config: &Config, exclusive: bool) -> Result<database::D
     let options = database::Options { read_url, connections, exclusive, ..database::Options::new(url) };
     let db = database::Db::open(&options)
         .await
-        .map_err(|e| format!("the database cannot be opened, see {}: {e}", place(config)))?;
+        .map_err(|e| format!("the database cannot be opened, see {}: {e}", database_setting(config)))?;
     db.migrate().await.map_err(|e| format!("the database cannot be brought to this version: {e}"))?;
     Ok(db)
 }
 
 /// The setting that says where the database is.
-fn place(config: &Config) -> String {
-    config.place(if config.database.url.is_some() { "database.url" } else { "data_dir" })
+fn database_setting(config: &Config) -> String {
+    config.with_origin(if config.database.url.is_some() { "database.url" } else { "data_dir" })
 }
 
 /// The application with the real randomness.

@@ -27,10 +27,10 @@ pub struct DemoArgs {
     #[command(subcommand)]
     pub command: Option<DemoCommand>,
     /// How many organizations to make
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=i64::from(demo::MAX_ORGANIZATIONS)))]
     pub organizations: u32,
     /// How many systems to make
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=i64::from(demo::MAX_SYSTEMS)))]
     pub systems: u32,
     /// How many users to make [default: three for two organizations]
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..1_000_000))]
@@ -70,12 +70,12 @@ pub struct RemoveDemoArgs {
     pub with_added: bool,
 }
 
-/// Fills the database with demo data, lets it have lived for a while unless it is to stand still, and prints how to sign in
-/// and look around.
+/// Fills the database with demo data, lets it have lived for a while unless it is to stand still, and prints how to
+/// sign in and look around.
 pub async fn run(app: &App, args: DemoArgs, clock: &HistoryClock) -> Result<(), String> {
     let mut credentials = args.credentials.map(Credentials::create).transpose()?;
     let first = bootstrap::ensure_owner(app).await.map_err(|e| messages::of(&e, str::to_owned))?;
-    first_start::tell(app, first, LogFormat::Text);
+    first_start::print_without_address(app, first, LogFormat::Text);
     if !args.into_existing && !bootstrap::is_untouched(app).await.map_err(|e| e.to_string())? {
         credentials.map_or(Ok(()), Credentials::remove)?;
         return Err("this database has more than its first owner: use a database of its own, or --into-existing (with another \
@@ -138,7 +138,7 @@ async fn wake(app: &App, seed: u64, clock: &HistoryClock, bar: &ProgressBar) -> 
 
 /// `bailiwick demo remove`
 pub async fn remove(app: &App, args: RemoveDemoArgs) -> Result<(), String> {
-    let found = removal::look(&app.fleet).await.map_err(|why| why.to_string())?;
+    let found = removal::find_installation(&app.fleet).await.map_err(|why| why.to_string())?;
     let Some(removal::Removal { made, added }) = found else {
         print("bailiwick demo has made nothing in this database\n");
         return Ok(());

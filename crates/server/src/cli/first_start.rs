@@ -7,12 +7,12 @@ use serde_json::json;
 
 /// Prints where to sign in, and the credentials, once the service answers.
 pub fn greet(app: &App, first: FirstStart, format: LogFormat) {
-    say(app, first, format, Some(address_of_sign_in(app)));
+    print_first_user(app, first, format, Some(address_of_sign_in(app)));
 }
 
 /// Prints the credentials after a command that has created them; no service answers yet.
-pub fn tell(app: &App, first: FirstStart, format: LogFormat) {
-    say(app, first, format, None);
+pub fn print_without_address(app: &App, first: FirstStart, format: LogFormat) {
+    print_first_user(app, first, format, None);
 }
 
 /// Where people sign in.
@@ -28,9 +28,9 @@ fn address_of_sign_in(app: &App) -> String {
     }
 }
 
-/// Prints the first user on the standard output, at every level of the log: a generated password is shown only here. Where
-/// the log is JSON, the message is a line like those of the log, because collectors read both streams.
-fn say(app: &App, first: FirstStart, format: LogFormat, sign_in_at: Option<String>) {
+/// Prints the first user on the standard output, at every level of the log: a generated password is shown only here.
+/// Where the log is JSON, the message is a line like those of the log, because collectors read both streams.
+fn print_first_user(app: &App, first: FirstStart, format: LogFormat, sign_in_at: Option<String>) {
     let FirstStart::Created { email, generated_password } = first else { return };
     let message = match sign_in_at {
         Some(_) => "Bailiwick is ready",
@@ -44,7 +44,7 @@ fn say(app: &App, first: FirstStart, format: LogFormat, sign_in_at: Option<Strin
         print(&telemetry::json_line(tracing::Level::INFO, message, fields));
         return;
     }
-    let place = sign_in_at.map(|address| format!("  sign in at  {address}\n")).unwrap_or_default();
+    let sign_in = sign_in_at.map(|address| format!("  sign in at  {address}\n")).unwrap_or_default();
     let verified = issuer.map(|issuer| format!("  verified    at {issuer}\n")).unwrap_or_default();
     let password = match password {
         Some(password) => {
@@ -53,5 +53,5 @@ fn say(app: &App, first: FirstStart, format: LogFormat, sign_in_at: Option<Strin
         None if issuer.is_some() => String::new(),
         None => "  password    the one you have configured\n".to_owned(),
     };
-    print(&format!("\n{message}.\n\n{place}  e-mail      {email}\n{verified}{password}\n"));
+    print(&format!("\n{message}.\n\n{sign_in}  e-mail      {email}\n{verified}{password}\n"));
 }

@@ -42,14 +42,14 @@ pub async fn run(config: &Config, args: HealthArgs) -> Result<(), String> {
     }
     let scheme = if tls { "https" } else { "http" };
     let url = format!("{scheme}://{address}{path}");
-    let said = if args.ready { "ready" } else { "alive" };
+    let state = if args.ready { "ready" } else { "alive" };
     match own_port::status(address, tls, &path, TIME).await {
         Ok(status) if any || status == 200 => {
-            print(&format!("{said}: {url} answers {status}\n"));
+            print(&format!("{state}: {url} answers {status}\n"));
             Ok(())
         }
-        Ok(status) => Err(format!("not {said}: {url} answers {status}")),
-        Err(why) => Err(format!("not {said}: {url}: {why}")),
+        Ok(status) => Err(format!("not {state}: {url} answers {status}")),
+        Err(why) => Err(format!("not {state}: {url}: {why}")),
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use crate::config;
 
-    fn asked(settings: &[(&str, &str)], ready: bool) -> Question {
+    fn question_of(settings: &[(&str, &str)], ready: bool) -> Question {
         let flags: Vec<_> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         question(&config::load(None, std::iter::empty(), &flags).unwrap(), ready)
     }
@@ -101,21 +101,21 @@ mod tests {
             ("127.0.0.2:81", "127.0.0.2:81"),
             ("192.0.2.7:8443", "192.0.2.7:8443"),
         ] {
-            assert_eq!(asked(&[("http.listen", listen)], false).address, address.parse().unwrap());
+            assert_eq!(question_of(&[("http.listen", listen)], false).address, address.parse().unwrap());
         }
     }
 
     #[test]
     fn the_listener_for_operators_is_asked_first() {
-        let front = asked(&[], false);
+        let front = question_of(&[], false);
         assert_eq!((front.setting, &*front.path, front.tls, front.any), ("http.listen", "/", false, true));
-        let front = asked(&[], true);
+        let front = question_of(&[], true);
         assert_eq!(
             (front.setting, &*front.path, front.tls, front.any),
             ("http.listen", "/health", false, false)
         );
         for (bases, path) in [("/api", "/api/health"), ("/v1,/api", "/v1/health"), ("/api,/", "/health")] {
-            assert_eq!(asked(&[("http.base_paths", bases)], true).path, path);
+            assert_eq!(question_of(&[("http.base_paths", bases)], true).path, path);
         }
         let settings = [
             ("metrics.listen", "0.0.0.0:9464"),
@@ -123,9 +123,9 @@ mod tests {
             ("http.tls_certificate", "cert.pem"),
             ("http.tls_key", "key.pem"),
         ];
-        assert!(asked(&settings[2..], false).tls);
+        assert!(question_of(&settings[2..], false).tls);
         for (ready, path) in [(false, "/live"), (true, "/ready")] {
-            let operations = asked(&settings, ready);
+            let operations = question_of(&settings, ready);
             assert_eq!((operations.setting, &*operations.path), ("metrics.listen", path));
             assert!(!operations.tls && !operations.any);
             assert_eq!(operations.address, "127.0.0.1:9464".parse().unwrap());

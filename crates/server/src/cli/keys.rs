@@ -16,31 +16,31 @@ use std::fs;
 /// The secret, once the database has accepted it; a new one for an unused database. The error is a text for the
 /// operator.
 pub async fn admitted(config: &Config, db: &Db, purpose: Purpose) -> Result<config::Secret, String> {
-    let (found, is_new) = match config::find_secret(config)? {
-        Some(found) => (found, false),
+    let (located, is_new) = match config::find_secret(config)? {
+        Some(located) => (located, false),
         None if secrets::is_unused(db).await.map_err(|e| e.to_string())? => {
             (config::make_secret(config, &SystemEntropy)?, true)
         }
         None => return Err(lost(config)),
     };
-    let given = given(config, &found)?;
+    let given = given(config, &located)?;
     let tokens_live = config.tokens.refresh_lifetime;
     let admitted = secrets::admit(db, SystemClock.now(), tokens_live, &given, purpose).await;
     match admitted.map_err(|e| format!("the secrets of the database cannot be read: {e}"))? {
-        Ok(()) => Ok(found.secret),
+        Ok(()) => Ok(located.secret),
         Err(refused) => {
             // Another process was first, with another one.
             if is_new {
                 let _ = fs::remove_file(config::secret_file(config));
             }
-            Err(refusal(config, &found.place, &refused))
+            Err(refusal(config, &located.origin, &refused))
         }
     }
 }
 
-fn given(config: &Config, found: &LocatedSecret) -> Result<SecretFingerprints, String> {
+fn given(config: &Config, located: &LocatedSecret) -> Result<SecretFingerprints, String> {
     let previous = config.general.previous_secret.as_ref().map(|secret| secret.reveal().as_bytes());
-    SecretFingerprints::of(found.secret.reveal().as_bytes(), previous).map_err(|e| e.to_string())
+    SecretFingerprints::of(located.secret.reveal().as_bytes(), previous).map_err(|e| e.to_string())
 }
 
 /// The database in words, without its credentials.
@@ -67,38 +67,38 @@ fn lost(config: &Config) -> String {
     )
 }
 
-fn refusal(config: &Config, place: &str, refused: &SecretRefused) -> String {
-    let previous = config.place("previous_secret");
+fn refusal(config: &Config, origin: &str, refused: &SecretRefused) -> String {
+    let previous = config.with_origin("previous_secret");
     match refused {
         SecretRefused::Other => format!(
-            "{place} is not the secret of this database ({}): what is sealed there and the tokens in use are of another one. \
+            "{origin} is not the secret of this database ({}): what is sealed there and the tokens in use are of another one. \
              Nothing was changed.\n  Give the process the secret that the database's other processes have. {ON_PURPOSE}\n  \
              {LOST}",
             named(config),
         ),
         SecretRefused::Replaced(at) => format!(
-            "{place} was replaced: since {} everything in the database is sealed with another one, which this process needs",
+            "{origin} was replaced: since {} everything in the database is sealed with another one, which this process needs",
             at.rfc3339(0),
         ),
         SecretRefused::Behind => format!(
-            "{place} is being replaced: set the new one as `secret` and this one as `previous_secret`, as the other processes \
+            "{origin} is being replaced: set the new one as `secret` and this one as `previous_secret`, as the other processes \
              have them",
         ),
         SecretRefused::NotResealed => format!(
-            "the database still has things that are sealed with the secret before {place}: set that one as \
+            "the database still has things that are sealed with the secret before {origin}: set that one as \
              `previous_secret`, and take it away after `bailiwick keys reseal`",
         ),
         SecretRefused::PreviousOther => {
             format!(
-                "{previous} is not the secret that the database had beside {place}: tokens in use would be refused"
+                "{previous} is not the secret that the database had beside {origin}: tokens in use would be refused"
             )
         }
         SecretRefused::Unfinished => format!(
             "{previous} is taking the place of another one itself: finish that with `bailiwick keys reseal` and those two \
-             before {place} follows"
+             before {origin} follows"
         ),
         SecretRefused::Unaware(host) => format!(
-            "{host} serves this database and does not know {place}, so it would refuse what is signed with it.\n  First start \
+            "{host} serves this database and does not know {origin}, so it would refuse what is signed with it.\n  First start \
              all processes with the new one as `previous_secret` beside the present `secret`, then one after another with the \
              two exchanged (docs/security.md, Keys). A process that was killed counts for a minute more.",
         ),
@@ -112,8 +112,8 @@ pub async fn rotate(app: &App) -> Result<(), String> {
     Ok(())
 }
 
-/// Seals all stored secrets again: those of alert layers, event subscriptions and authenticator applications, and the signing
-/// key.
+/// Seals all stored secrets again: those of alert layers, event subscriptions and authenticator applications, and the
+/// signing key.
 pub async fn reseal(app: &App) -> Result<(), String> {
     nobody_seals_otherwise(app).await?;
     let done = alert_config::reseal_all(&app.alerts).await.map_err(|e| e.to_string())?;
@@ -141,7 +141,7 @@ pub async fn reseal(app: &App) -> Result<(), String> {
         0 => Ok(()),
         lost => Err(format!(
             "{lost} alert configuration(s) have recipients that no configured secret opens (the log names them); these stay \
-             as they are, and are told again only with the secret they were sealed with"
+             as they are, and are notified again only with the secret they were sealed with"
         )),
     }
 }
@@ -159,18 +159,18 @@ async fn nobody_seals_otherwise(app: &App) -> Result<(), String> {
 /// Accepts the configured secret, or a new one, for the database although the previous one is lost.
 pub async fn adopt(config: &Config) -> Result<(), String> {
     let db = compose::open(config, true).await?;
-    let found = match config::find_secret(config)? {
-        Some(found) => found,
+    let located = match config::find_secret(config)? {
+        Some(located) => located,
         None => config::make_secret(config, &SystemEntropy)?,
     };
-    let adopted = secrets::adopt(&db, SystemClock.now(), &given(config, &found)?).await;
+    let adopted = secrets::adopt(&db, SystemClock.now(), &given(config, &located)?).await;
     db.close().await;
     match adopted.map_err(|e| e.to_string())? {
         Ok(()) => {
             print(&format!(
                 "{} is the database's now. Everybody signs in again; alert recipients with secrets, event subscriptions and \
                  mails that were sealed with another one stay unusable until they are saved anew.\n",
-                found.place
+                located.origin
             ));
             Ok(())
         }

@@ -11,7 +11,7 @@ pub async fn run(app: &App, command: LogtoCommand) -> Result<(), String> {
         let _ = print(&line(difference));
     };
     let figures = logto_sync::reconcile(&app.identity, dry_run, each).await.map_err(|e| e.to_string())?;
-    let done = if dry_run { "" } else { " and told" };
+    let done = if dry_run { "" } else { " and corrected" };
     let waiting = match figures.waiting {
         0 => String::new(),
         n => format!(", {n} change(s) still to be sent, or refused"),
@@ -24,8 +24,8 @@ pub async fn run(app: &App, command: LogtoCommand) -> Result<(), String> {
 }
 
 fn line(difference: &logto_sync::Difference) -> String {
-    let logto_sync::Difference { kind, id, name, what, .. } = difference;
-    let line = format!("{kind:<12}  {id}  {name}: {}", what.join("; "));
+    let logto_sync::Difference { kind, id, name, problems, .. } = difference;
+    let line = format!("{kind:<12}  {id}  {name}: {}", problems.join("; "));
     // Control characters are replaced, because a terminal would obey them.
     let line: String = line.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     format!("{line}\n")

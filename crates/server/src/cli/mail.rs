@@ -22,7 +22,7 @@ pub struct MailTestArgs {
 /// Sends a mail past the queue.
 pub async fn run(app: &App, command: MailCommand) -> Result<(), String> {
     let MailCommand::Test(MailTestArgs { address }) = command;
-    let said = mail::send_test(&app.events, &address).await?;
-    print(&format!("{address}: taken by {said}\n"));
+    let reply = mail::send_test(&app.events, &address).await?;
+    print(&format!("{address}: taken by {reply}\n"));
     Ok(())
 }

@@ -2,11 +2,11 @@
 
 use bailiwick_domain::Error;
 
-/// The error; wrong fields are named by `place`, with the rule they break.
-pub fn of(error: &Error, place: impl Fn(&str) -> String) -> String {
+/// The error; wrong fields are named by `name`, with the rule they break.
+pub fn of(error: &Error, name: impl Fn(&str) -> String) -> String {
     let Error::Invalid(fields) = error else { return error.to_string() };
     let field =
-        |field: &bailiwick_domain::FieldError| format!("{} {}", place(&field.key), rule(&field.message));
+        |field: &bailiwick_domain::FieldError| format!("{} {}", name(&field.key), rule(&field.message));
     fields.iter().map(field).collect::<Vec<_>>().join("; ")
 }
 

@@ -151,7 +151,8 @@ pub struct CopyDbArgs {
 /// `bailiwick config …`
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub enum ConfigCommand {
-    /// Print the configuration in force, secrets covered, or everything that is wrong with it and with the files it names
+    /// Print the configuration in force, secrets covered, or everything that is wrong with it and with the files it
+    /// names
     Check,
     /// Print the JSON schema of the configuration file
     Schema,
@@ -173,9 +174,11 @@ pub enum UserCommand {
     CreateOwner(CreateOwnerArgs),
     /// Set the password of a user who has lost it, where no mail can bring a new one; ends their sessions
     SetPassword(SetPasswordArgs),
-    /// Unlink a user from their account at the identity provider; the next sign-in with their verified address links again
+    /// Unlink a user from their account at the identity provider; the next sign-in with their verified address links
+    /// again
     Unlink(UnlinkArgs),
-    /// Remove the passkeys, the authenticator application and the recovery codes of a user who has lost them; ends their sessions
+    /// Remove the passkeys, the authenticator application and the recovery codes of a user who has lost them; ends
+    /// their sessions
     ResetSecondFactor(ResetSecondFactorArgs),
 }
 
@@ -363,7 +366,8 @@ pub struct AssetsMoveArgs {
 pub enum AlertsCommand {
     /// Print the recipients that an alert would notify, and why; secrets are left out
     Routes(AlertRoutesArgs),
-    /// List tenants without alerts on a remote router; --apply deletes them there, and their next alert creates them again
+    /// List tenants without alerts on a remote router; --apply deletes them there, and their next alert creates them
+    /// again
     Prune(AlertPruneArgs),
 }
 

@@ -17,7 +17,7 @@ use std::{
 /// Adds a Super Admin to the owner organization; a generated password is printed once.
 pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
     let first = bootstrap::ensure_owner(app).await.map_err(|e| messages::of(&e, str::to_owned))?;
-    first_start::tell(app, first, LogFormat::Text);
+    first_start::print_without_address(app, first, LogFormat::Text);
     let has_password = app.settings.identity.makes_accounts();
     if args.password_file.is_some() && !has_password {
         return Err("--password-file is of no use: people sign in at the identity provider".to_owned());

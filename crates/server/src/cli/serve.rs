@@ -36,8 +36,8 @@ pub fn run(config: &Config) -> ExitCode {
         Ok(traces) => traces,
         Err(problem) => return fail(&problem),
     };
-    // Background work and the pages of the console have a runtime of their own beside the workers of the HTTP front, which it
-    // outlives.
+    // Background work and the pages of the console have a runtime of their own beside the workers of the HTTP front,
+    // which it outlives.
     let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
     let runtime = match runtime::Builder::new_multi_thread()
         .worker_threads(threads)
@@ -102,7 +102,7 @@ type Listeners = (listen::Server, Option<listen::Server>);
 async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Stop> {
     // First of all: a certificate may be replaced while migrations run.
     let hangups = reload::hangups().map_err(|e| e.to_string())?;
-    let asked = shutdown::on_signal().map_err(|e| e.to_string())?;
+    let stop_signal = shutdown::on_signal().map_err(|e| e.to_string())?;
     let tls = tls(config)?;
     if let Some(traces) = &traces {
         traces.start();
@@ -118,7 +118,7 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Sto
     let static_files = app.static_files().map_err(|why| format!("http.static_dir: {why}"))?;
     let first = bootstrap::ensure_owner(&app).await;
     let first = first.map_err(|e| {
-        let why = messages::of(&e, |key| config.place(key));
+        let why = messages::of(&e, |key| config.with_origin(key));
         // A password, name or address in `owner` that breaks a rule.
         if matches!(e, Error::Invalid(_)) { Stop::misconfigured(why) } else { why.into() }
     })?;
@@ -127,15 +127,15 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Sto
         Ok(listeners) => listeners,
         Err(problem) => {
             // The first password has not been printed yet.
-            first_start::tell(&app, first, config.log.format);
+            first_start::print_without_address(&app, first, config.log.format);
             return Err(problem.into());
         }
     };
-    supervisor::say("READY=1");
+    supervisor::notify("READY=1");
     first_start::greet(&app, first, config.log.format);
     reload::on_hangup(&app, hangups, tls, static_files);
-    asked.cancelled().await;
-    supervisor::say("STOPPING=1");
+    stop_signal.cancelled().await;
+    supervisor::notify("STOPPING=1");
     app.platform.leaving.cancel();
     tokio::time::sleep(config.http.drain_delay.unwrap_or_default()).await;
     front.drain().await;
@@ -169,18 +169,18 @@ struct Sockets {
 }
 
 fn bind(config: &Config) -> Result<Sockets, String> {
-    let of = |address, workers, setting: &str| {
+    let open = |address, workers, setting: &str| {
         let options = listen::Options { workers: NonZeroUsize::new(workers), ..listen::Options::default() };
         listen::bind(address, options).map_err(|e| {
             format!(
                 "cannot listen on {address}, {}: {e}{}",
-                config.place(setting),
+                config.with_origin(setting),
                 advice(e.kind(), address.port())
             )
         })
     };
-    let front = of(config.http.listen, config.http.workers as usize, "http.listen")?;
-    let operations = config.metrics.listen.map(|address| of(address, 1, "metrics.listen")).transpose()?;
+    let front = open(config.http.listen, config.http.workers as usize, "http.listen")?;
+    let operations = config.metrics.listen.map(|address| open(address, 1, "metrics.listen")).transpose()?;
     Ok(Sockets { front, operations })
 }
 

@@ -64,7 +64,7 @@ impl Sources {
         self.read(environment, settings::load)
     }
 
-    /// The same, and the files that the service reads are looked at too.
+    /// Reads the configuration, and checks the files that the service reads.
     pub fn load_for_service(&self, environment: &[(String, String)]) -> Result<Config, String> {
         self.read(environment, settings::load_for_service)
     }

@@ -75,6 +75,6 @@ fn the_file_is_found_by_flag_or_variable_and_problems_are_listed() {
     assert!(missing.load(&[]).unwrap_err().contains("cannot read"));
     let wrong =
         Sources { set: vec![("a".into(), "b".into()), ("c".into(), "d".into())], ..Sources::default() };
-    let told = wrong.load(&[]).unwrap_err();
-    assert!(told.contains("2 problem(s)") && told.lines().count() == 3, "{told}");
+    let message = wrong.load(&[]).unwrap_err();
+    assert!(message.contains("2 problem(s)") && message.lines().count() == 3, "{message}");
 }

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_go_together_is_told() {
+    fn settings_that_exclude_each_other_are_reported() {
         let bucket = [("bucket", "b"), ("access_key", "k"), ("secret_key", "s")];
         let with = |more: &[(&'static str, &'static str)]| problems(&[&bucket[..], more].concat());
         assert_eq!(problems(&[("images", "database")]), [""; 0]);
@@ -70,8 +70,8 @@ mod tests {
         let named = ("endpoint", "https://s3.example.org");
         assert_eq!(with(&[named, ("path_style", "false")]), [""; 0]);
         for numeric in ["http://127.0.0.1:9000", "http://[::1]:9000"] {
-            let told = with(&[("endpoint", numeric), ("path_style", "false")]);
-            assert!(told[0].starts_with("assets.path_style: cannot be false"), "{told:?}");
+            let messages = with(&[("endpoint", numeric), ("path_style", "false")]);
+            assert!(messages[0].starts_with("assets.path_style: cannot be false"), "{messages:?}");
         }
     }
 }

@@ -22,8 +22,8 @@ const LONGEST_CONSENT: Duration = Duration::from_secs(8 * 86_400);
 /// the default is there in place of the unreadable value.
 pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     let mut refuse = |bad: bool, paths: &[&str], message: &str| {
-        let told = problems.iter().any(|problem| paths.contains(&problem.setting.as_str()));
-        if let Some(path) = paths.first().filter(|_| bad && !told) {
+        let is_reported = problems.iter().any(|problem| paths.contains(&problem.setting.as_str()));
+        if let Some(path) = paths.first().filter(|_| bad && !is_reported) {
             problems.push(Problem::new(path, config.origin(path), message));
         }
     };
@@ -144,12 +144,12 @@ fn tokens(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
 
 /// How long records are kept.
 fn retention(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
-    let (path, kept) = ("impersonation.audit_retention", config.impersonation.audit_retention);
+    let (path, retention) = ("impersonation.audit_retention", config.impersonation.audit_retention);
     // The longest consent: the record of a session must last as long as its token.
-    refuse(kept < LONGEST_CONSENT, &[path], "is shorter than 8 days");
+    refuse(retention < LONGEST_CONSENT, &[path], "is shorter than 8 days");
 
-    let (path, kept) = ("events.retention", config.events.retention);
-    refuse(kept < Duration::from_secs(3600), &[path], "is shorter than one hour");
+    let (path, retention) = ("events.retention", config.events.retention);
+    refuse(retention < Duration::from_secs(3600), &[path], "is shorter than one hour");
 }
 
 /// The alert router, its history and its times.
@@ -325,8 +325,8 @@ fn generated_passwords(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &
 
 /// Who needs a second factor.
 fn second_factors(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
-    let known = |role: &String| Catalogue::built_in().user_role(role).is_some();
-    let is_unknown = !config.identity.second_factor_roles.iter().all(known);
+    let is_role = |role: &String| Catalogue::built_in().user_role(role).is_some();
+    let is_unknown = !config.identity.second_factor_roles.iter().all(is_role);
     refuse(is_unknown, &["identity.second_factor_roles"], "names a role that does not exist");
     let is_long = config.identity.second_factor_grace.0 > Duration::from_secs(365 * 86_400);
     refuse(is_long, &["identity.second_factor_grace"], "is longer than a year");

@@ -60,17 +60,17 @@ mod tests {
 
     #[test]
     fn an_address_that_others_reach_needs_a_public_one() {
-        let is_told = |file: &str| hints(file, &[]).iter().any(|hint| hint.contains("http.public_url"));
+        let is_reported = |file: &str| hints(file, &[]).iter().any(|hint| hint.contains("http.public_url"));
         for listen in ["0.0.0.0:80", "[::]:80", "192.0.2.1:80"] {
             let file = format!("[http]\nlisten = \"{listen}\"\n");
-            assert!(is_told(&file), "{listen}");
-            assert!(!is_told(&format!("{file}public_url = \"https://portal.example\"\n")));
+            assert!(is_reported(&file), "{listen}");
+            assert!(!is_reported(&format!("{file}public_url = \"https://portal.example\"\n")));
         }
-        assert!(!is_told("[http]\nlisten = \"[::1]:80\"\n"));
+        assert!(!is_reported("[http]\nlisten = \"[::1]:80\"\n"));
     }
 
     #[test]
-    fn a_secret_that_everybody_reads_is_told() {
+    fn a_secret_that_everybody_can_read_is_reported() {
         let directory = tempfile::tempdir().unwrap();
         fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
         let path = directory.path().join("secret");
@@ -79,8 +79,12 @@ mod tests {
         for (mode, times) in [(0o644, 1), (0o600, 0)] {
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
             let by_file = [("BAILIWICK_SECRET_FILE", path.to_str().unwrap())];
-            for told in [hints(&file, &[]), hints(&file, &by_file)] {
-                assert_eq!(told.iter().filter(|hint| hint.contains("chmod")).count(), times, "{told:?}");
+            for printed in [hints(&file, &[]), hints(&file, &by_file)] {
+                assert_eq!(
+                    printed.iter().filter(|hint| hint.contains("chmod")).count(),
+                    times,
+                    "{printed:?}"
+                );
             }
         }
     }
@@ -89,9 +93,9 @@ mod tests {
     fn an_older_name_yields_to_the_file_unless_it_may_win() {
         let file = "[http]\nlisten = \"127.0.0.1:1\"\n[database]\nurl = \"sqlite:./own.db\"\n";
         let environment = [("DATABASE_URL", "postgres://other/x"), ("APP_URL", "https://ui.example")];
-        let told = hints(file, &environment);
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].contains("DATABASE_URL") && told[0].contains("database.url"), "{told:?}");
+        let printed = hints(file, &environment);
+        assert_eq!(printed.len(), 1, "{printed:?}");
+        assert!(printed[0].contains("DATABASE_URL") && printed[0].contains("database.url"), "{printed:?}");
         assert!(hints(&format!("older_names = true\n{file}"), &environment).is_empty());
     }
 }

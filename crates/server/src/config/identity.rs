@@ -14,7 +14,8 @@ section! {
     /// The identity provider that proves a person's identity.
     Identity in "identity", keys "identity.", fills Settings;
     /// `embedded`: the service is its own OpenID provider under `/oidc`. `oidc`: people sign in at the issuer of
-    /// `identity.oidc`. `logto`: at the tenant of `identity.logto`, which gets users and organizations (docs/identity.md).
+    /// `identity.oidc`. `logto`: at the tenant of `identity.logto`, which gets users and organizations
+    /// (docs/identity.md).
     mode: IdentityMode => identity;
     /// How long a generated password can be used for a first sign-in.
     generated_password_lifetime: Duration => provider.generated_password;
@@ -25,14 +26,15 @@ section! {
     second_factor_levels: Vec<OrgType> => provider.second_factor.levels;
     /// Roles whose holders need one, by their keys.
     second_factor_roles: Vec<String> => provider.second_factor.roles;
-    /// Time to add a second factor once it is required, from the first sign-in without one; `0s` = the sign-in page adds one at
-    /// once.
+    /// Time to add a second factor once it is required, from the first sign-in without one; `0s` = the sign-in page
+    /// adds one at once.
     second_factor_grace: AnyDuration => provider.second_factor.grace;
-    /// Redirect addresses of the default client `bailiwick`, compared character by character. `<public_url>/login-redirect`
-    /// and `<app_url>/login-redirect` are always accepted, and for the API reference `<public_url><base path>/docs/signed-in`.
+    /// Redirect addresses of the default client `bailiwick`, compared character by character.
+    /// `<public_url>/login-redirect` and `<app_url>/login-redirect` are always accepted, and for the API reference
+    /// `<public_url><base path>/docs/signed-in`.
     redirect_uris: Vec<ClientUri> => provider.redirect_uris;
-    /// Addresses to which the default client may send a browser after sign-out. `<public_url>/login` and `<app_url>/login`
-    /// are always accepted.
+    /// Addresses to which the default client may send a browser after sign-out. `<public_url>/login` and
+    /// `<app_url>/login` are always accepted.
     post_logout_redirect_uris: Vec<ClientUri> => provider.post_logout_redirect_uris;
 }
 
@@ -47,8 +49,8 @@ section! {
     /// Accept tokens whose client cannot be determined and, when neither `client_ids` nor
     /// `identity.clients` names one of your own, those of every client. Set `audiences` with it.
     accept_any_client: bool => accept_any_client;
-    /// Accepted audiences: a token's `aud` must be one of them, for an opaque token the `aud` that introspection answers. Unset,
-    /// or where only userinfo can be asked: the audience is not checked.
+    /// Accepted audiences: a token's `aud` must be one of them, for an opaque token the `aud` that introspection
+    /// answers. Unset, or where only userinfo can be asked: the audience is not checked.
     audiences: Vec<String> => audiences;
     /// Client id at the introspection endpoint, for opaque tokens.
     introspection_client_id: Option<String>;

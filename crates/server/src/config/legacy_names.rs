@@ -1,5 +1,5 @@
-//! Environment names of existing deployments (spec: authentication#environment-names). The service's own names and, unless
-//! `older_names` is set, the configuration file take precedence over them.
+//! Environment names of existing deployments (spec: authentication#environment-names). The service's own names and,
+//! unless `older_names` is set, the configuration file take precedence over them.
 
 use super::{
     Problem, Setting,

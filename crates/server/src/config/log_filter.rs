@@ -8,7 +8,7 @@ const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
 /// The crates of the service: the first word of the targets of its own lines is `bailiwick_` and one of these, or
 /// `bailiwick` alone for all.
 const CRATES: [&str; 22] = [
-    "alerting",
+    "alertmanager",
     "alerts",
     "api",
     "app",

@@ -185,7 +185,7 @@ fn load_and(
     check: impl Fn(&Config, &mut Vec<Problem>),
 ) -> Result<Config, Vec<Problem>> {
     let mut problems = Vec::new();
-    let mut found = sources::GivenSettings::new();
+    let mut given = sources::GivenSettings::new();
     let (in_file, clients) = file.map(|text| sources::from_file(text, &mut problems)).unwrap_or_default();
     let (old, ours) = sources::from_environment(environment, &mut problems);
     let flag = |(path, text): &(String, String)| SourceEntry {
@@ -198,12 +198,12 @@ fn load_and(
     let ignored = if old_names_win { Vec::new() } else { sources::ignored(&old, &in_file) };
     let (first, second) = if old_names_win { (in_file, old) } else { (old, in_file) };
     for source in [first, second, ours, flags] {
-        sources::add(&mut found, source, &mut problems);
+        sources::add(&mut given, source, &mut problems);
     }
-    let config = Config::read(&found, &mut problems).or_else(|| {
+    let config = Config::read(&given, &mut problems).or_else(|| {
         // Unreadable values are replaced by defaults, so that the rules can check the rest.
-        found.retain(|path, _| !problems.iter().any(|problem| problem.setting == *path));
-        Config::read(&found, &mut Vec::new())
+        given.retain(|path, _| !problems.iter().any(|problem| problem.setting == *path));
+        Config::read(&given, &mut Vec::new())
     });
     let config = config.map(|config| Config { clients, ignored, ..config });
     if let Some(config) = &config {
@@ -219,14 +219,14 @@ impl Config {
     }
 
     /// A setting with its origin, for messages: `owner.email (variable BAILIWICK_OWNER_EMAIL)`.
-    pub fn place(&self, path: &str) -> String {
+    pub fn with_origin(&self, path: &str) -> String {
         format!("{path} ({})", self.origin(path))
     }
 
-    /// The settings of a section that were given, as [`Config::place`] names them.
+    /// The settings of a section that were given, as [`Config::with_origin`] names them.
     pub fn given(&self, section: &str) -> Vec<String> {
         let own = self.origins.iter().filter(|(path, _)| path.starts_with(section));
-        own.map(|(path, _)| self.place(path)).collect()
+        own.map(|(path, _)| self.with_origin(path)).collect()
     }
 
     /// The address clients use, without a trailing slash: `http.public_url`, or `http://` and the listening address.

@@ -68,19 +68,19 @@ pub fn schema() -> Json {
     let mut root = object("Configuration of bailiwick");
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     for table in TABLES {
-        let mut place = &mut root;
+        let mut table_schema = &mut root;
         for part in table.name.split('.').filter(|part| !part.is_empty()) {
-            place = &mut place["properties"][part];
-            if place.is_null() {
-                *place = object(&tidy(table.about));
+            table_schema = &mut table_schema["properties"][part];
+            if table_schema.is_null() {
+                *table_schema = object(&tidy(table.about));
             }
         }
         for setting in table.settings {
             let key = key_of(table, setting);
-            place["properties"][key] = setting_schema(setting);
+            table_schema["properties"][key] = setting_schema(setting);
             if setting.kind.secret {
                 let about = format!("File that holds `{}`.", setting.path);
-                place["properties"][format!("{key}_file")] =
+                table_schema["properties"][format!("{key}_file")] =
                     json!({ "type": "string", "description": about });
             }
         }

@@ -15,7 +15,7 @@ pub struct LocatedSecret {
     /// The secret.
     pub secret: Secret,
     /// For messages: `secret (variable BAILIWICK_SECRET)`, `the secret in ./data/secret`.
-    pub place: String,
+    pub origin: String,
 }
 
 /// Where the secret is when none is configured.
@@ -26,7 +26,7 @@ pub fn secret_file(config: &Config) -> PathBuf {
 /// The configured secret, or the one in `<data_dir>/secret`; none without either. The error is a text for the operator.
 pub fn find_secret(config: &Config) -> Result<Option<LocatedSecret>, String> {
     if let Some(secret) = &config.general.secret {
-        return Ok(Some(LocatedSecret { secret: secret.clone(), place: config.place("secret") }));
+        return Ok(Some(LocatedSecret { secret: secret.clone(), origin: config.with_origin("secret") }));
     }
     let path = secret_file(config);
     let text = match fs::read_to_string(&path) {
@@ -38,7 +38,7 @@ pub fn find_secret(config: &Config) -> Result<Option<LocatedSecret>, String> {
     if secret.reveal().len() < SECRET_BYTES {
         return Err(format!("the secret in {} is shorter than {SECRET_BYTES} bytes", path.display()));
     }
-    Ok(Some(LocatedSecret { secret, place: format!("the secret in {}", path.display()) }))
+    Ok(Some(LocatedSecret { secret, origin: format!("the secret in {}", path.display()) }))
 }
 
 /// Creates the file; if two processes do so at once, the second uses the first one's. The error is a text for the

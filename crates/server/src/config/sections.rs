@@ -22,8 +22,8 @@ section! {
     /// Directory of everything the service writes: the SQLite file, the generated secret, backups of systems.
     data_dir: PathBuf = "./data";
     /// Secret of at least 32 bytes from which all signing and sealing keys are derived. When unset, one is made at the
-    /// first start and kept in `<data_dir>/secret`. All processes on one database need the same: the database knows it by
-    /// a fingerprint, and a process with another one does not start (docs/security.md).
+    /// first start and kept in `<data_dir>/secret`. All processes on one database need the same: the database knows it
+    /// by a fingerprint, and a process with another one does not start (docs/security.md).
     secret: Option<Secret>, older "JWT_SECRET";
     /// A second secret that is accepted but not used for anything new: the next one before it takes over, and the one
     /// before the present one afterwards (docs/security.md).
@@ -32,10 +32,11 @@ section! {
     /// `http.public_url`; links of mails and notifications then lead to the console, unless `console.enabled` is off or
     /// `http.static_dir` is set.
     app_url: Option<HttpUrl>, older "APP_URL";
-    /// Whether variables with the names of older deployments (below) win over the configuration file. Otherwise the file
-    /// wins, and a warning names each variable that it overrides.
+    /// Whether variables with the names of older deployments (below) win over the configuration file. Otherwise the
+    /// file wins, and a warning names each variable that it overrides.
     older_names: bool = "false";
-    /// Language of mails and alerts for organizations and recipients that name none, and of imported rows: `en` or `it`.
+    /// Language of mails and alerts for organizations and recipients that name none, and of imported rows: `en` or
+    /// `it`.
     language: Language => language;
 }
 
@@ -44,8 +45,9 @@ section! {
     Http in "http", keys "http.", fills Settings;
     /// Address and port to listen on.
     listen: SocketAddr = "127.0.0.1:8080", older "LISTEN_ADDRESS";
-    /// File with the certificate (PEM) and those that lead to its authority; with it the service speaks TLS (1.2 and 1.3).
-    /// Read again at SIGHUP; a warning is logged ten days before it expires. None = plain HTTP, for use behind a TLS proxy or on this machine.
+    /// File with the certificate (PEM) and those that lead to its authority; with it the service speaks TLS (1.2 and
+    /// 1.3). Read again at SIGHUP; a warning is logged ten days before it expires. None = plain HTTP, for use behind a
+    /// TLS proxy or on this machine.
     tls_certificate: Option<PathBuf>;
     /// File with the certificate's private key (PEM).
     tls_key: Option<PathBuf>;
@@ -54,13 +56,14 @@ section! {
     public_url: Option<Origin>;
     /// Paths below which the whole API answers.
     base_paths: Vec<BasePath> => base_paths;
-    /// Directory with the files of the web user interface (`index.html`, `assets` …), served beside the API on paths without
-    /// a base. Read at the start and at SIGHUP.
+    /// Directory with the files of the web user interface (`index.html`, `assets` …), served beside the API on paths
+    /// without a base. Read at the start and at SIGHUP.
     static_dir: Option<PathBuf> => static_dir;
     /// Threads that serve connections; 0 = one per processor.
     workers: u32 = "0";
-    /// Connections that may be open at the same time. At the limit the connection that is idle longest is closed. When unset, what the limit of open files leaves after a reserve of 1,024 (of half of a small
-    /// limit) for the database, files and outgoing requests, and at most 16,384.
+    /// Connections that may be open at the same time. At the limit the connection that is idle longest is closed. When
+    /// unset, what the limit of open files leaves after a reserve of 1,024 (of half of a small limit) for the database,
+    /// files and outgoing requests, and at most 16,384.
     max_connections: Option<u32>;
     /// Connections that one client address may have open: an IPv4 address or an IPv6 network of 64 bits. Proxies of
     /// `http.trusted_proxies` have no such limit. When unset, a quarter of all.
@@ -91,8 +94,9 @@ section! {
     Database in "database", keys "database.", fills Settings;
     /// `sqlite:<path>` or `postgres://…`. When unset, `sqlite:<data_dir>/bailiwick.db`.
     url: Option<DatabaseUrl>, older "DATABASE_URL";
-    /// Address of a streaming replica of that PostgreSQL (`postgres://…`). Lists, exports, figures and pages are read from it
-    /// whenever it has caught up, otherwise from `database.url` (docs/deployment.md). None = there is no replica.
+    /// Address of a streaming replica of that PostgreSQL (`postgres://…`). Lists, exports, figures and pages are read
+    /// from it whenever it has caught up, otherwise from `database.url` (docs/deployment.md). None = there is no
+    /// replica.
     read_url: Option<DatabaseUrl>;
     /// Most connections to PostgreSQL (as many again to its replica), or readers of SQLite, at a time.
     max_connections: NonZeroU32 = "16";
@@ -119,7 +123,8 @@ section! {
     access_lifetime: Duration => tokens.access, older "JWT_EXPIRATION";
     /// Life of a refresh token.
     refresh_lifetime: Duration => tokens.refresh, older "JWT_REFRESH_EXPIRATION";
-    /// Age of the sign-in that sensitive operations accept; `0s` = any, for clients that cannot ask people to sign in again.
+    /// Age of the sign-in that sensitive operations accept; `0s` = any, for clients that cannot ask people to sign in
+    /// again.
     fresh_sign_in: AnyDuration => tokens.fresh_sign_in;
     /// `iss` of the tokens. When unset, the host name of `http.public_url`.
     issuer: Option<String>;
@@ -130,8 +135,8 @@ section! {
 section! {
     /// Acting as another user with their consent.
     Impersonation in "impersonation", keys "impersonation.", fills Settings;
-    /// What is needed besides the user's consent: `hierarchy`, that the user's organization is the impersonator's own or below
-    /// it; `consent`, nothing.
+    /// What is needed besides the user's consent: `hierarchy`, that the user's organization is the impersonator's own
+    /// or below it; `consent`, nothing.
     scope: ImpersonationScope => impersonation.scope;
     /// How long sessions that are over, and the record of what was done in them, are kept.
     audit_retention: Duration => impersonation.audit_retention;
@@ -179,8 +184,8 @@ section! {
     prefix: BasePath = "/alertmanager";
     /// `mimir`, `cortex`, or `plain`: one single-tenant Alertmanager.
     kind: RouterKind = "mimir";
-    /// Whether it delivers to Microsoft Teams by workflows, as Alertmanager does since 0.28. A router that does not would refuse
-    /// the whole configuration of an organization.
+    /// Whether it delivers to Microsoft Teams by workflows, as Alertmanager does since 0.28. A router that does not
+    /// would refuse the whole configuration of an organization.
     teams: bool => alerting.remote_teams;
 }
 
@@ -256,8 +261,8 @@ section! {
     in_flight_per_system: NonZeroU32 => alerting.limits.in_flight_per_system;
     /// Requests to a remote router in flight.
     in_flight_to_router: NonZeroU32 => alerting.limits.in_flight;
-    /// How many waiting pushes of one organization are sent to a remote router in one request, which has the id of the first;
-    /// 1 = each in a request of its own.
+    /// How many waiting pushes of one organization are sent to a remote router in one request, which has the id of the
+    /// first; 1 = each in a request of its own.
     pushes_together: NonZeroU32 => alerting.limits.pushes_together;
     /// Time for a GET or DELETE to the router, all tries together.
     read_timeout: Duration => alerting.limits.read_timeout;
@@ -270,8 +275,8 @@ section! {
     Events in "events", keys "events.", fills Settings;
     /// How long an event can be read and delivered.
     retention: Duration => events.retention;
-    /// How many events are kept at most. Each organization has an equal share, and what one does not use is shared among the
-    /// others; beyond its share, its oldest events go first.
+    /// How many events are kept at most. Each organization has an equal share, and what one does not use is shared
+    /// among the others; beyond its share, its oldest events go first.
     most: NonZeroU32 => events.most;
     /// How many subscriptions (webhooks) an organization may have.
     subscriptions: NonZeroU32 => events.subscriptions;
@@ -292,20 +297,22 @@ section! {
     link_alert_refresh: Duration => systems.link_alert_refresh;
     /// How long after a registration the same call from the same address is answered again.
     registration_repeat_window: Duration => systems.registration_repeat;
-    /// How many inventory documents a system may send at once, and in an hour in the long run. Each process counts for itself.
+    /// How many inventory documents a system may send at once, and in an hour in the long run. Each process counts for
+    /// itself.
     inventories_per_hour: NonZeroU32 => systems.inventories_per_hour;
     /// Entries that a list in an inventory document may have: the elements of an array, the keys of an object.
     inventory_list_entries: NonZeroU32 => systems.inventory_list_entries;
-    /// How many applications a system may have. A document that lists more is refused. Applications that a system no longer
-    /// lists count too: the longest missing ones are removed for new ones.
+    /// How many applications a system may have. A document that lists more is refused. Applications that a system no
+    /// longer lists count too: the longest missing ones are removed for new ones.
     applications: NonZeroU32 => systems.applications;
-    /// A file with the rules that give changes of inventory their category, severity and significance (JSON), instead of
-    /// the built-in ones (`crates/inventory/src/diff/rules.json`).
+    /// A file with the rules that give changes of inventory their category, severity and significance (JSON), instead
+    /// of the built-in ones (`crates/inventory/src/diff/rules.json`).
     inventory_rules: Option<PathBuf>;
     /// Address ranges that reachability checks may connect to although they are not public, for laboratories.
     reachability_networks: Vec<Network> => systems.reachability_networks;
-    /// The most systems whose credentials a process keeps in memory, each about 0.9 kB. It reads those of further systems from the
-    /// database at each request: with more systems, let the balancer send a system to one process (docs/deployment.md).
+    /// The most systems whose credentials a process keeps in memory, each about 0.9 kB. It reads those of further
+    /// systems from the database at each request: with more systems, let the balancer send a system to one process
+    /// (docs/deployment.md).
     credential_cache: NonZeroU32 => systems.credential_cache;
     /// Whether the paths below `/proxy/` are served, for appliances that still know only an older pair of id and secret
     /// (docs/import.md).
@@ -316,18 +323,20 @@ section! {
     /// Where backups of systems are kept: files, or a bucket that speaks the S3 protocol. Optionally images too.
     Assets in "assets", keys "assets.", fills Settings;
     /// Where new files of rebranding and new pictures of users are stored: `database`, or `bucket`,
-    /// that of `assets.bucket`. A change does not move existing files: `bailiwick assets move` does (docs/rebranding.md).
+    /// that of `assets.bucket`. A change does not move existing files: `bailiwick assets move` does
+    /// (docs/rebranding.md).
     images: ImageHome => assets.images;
     /// Directory of the files. When unset, `<data_dir>/assets`; several processes on one database need the same.
     directory: Option<PathBuf>;
-    /// Name of a bucket to use in the place of files. Let a lifecycle rule of the bucket remove unfinished uploads after a day.
+    /// Name of a bucket to use in the place of files. Let a lifecycle rule of the bucket remove unfinished uploads
+    /// after a day.
     bucket: Option<String>;
     /// Address of the bucket's storage. When unset, that of the region at Amazon.
     endpoint: Option<HttpUrl>;
     /// Region of the bucket.
     region: Word = "us-east-1";
-    /// Prefix of the keys of all objects in the bucket, such as `fleet` or `fleet/production`. A change does not move existing
-    /// objects.
+    /// Prefix of the keys of all objects in the bucket, such as `fleet` or `fleet/production`. A change does not move
+    /// existing objects.
     prefix: Option<KeyPrefix>;
     /// Whether requests name the bucket in their paths (`<endpoint>/<bucket>`); `false` for a storage that wants
     /// it in the name of the host (`<bucket>.<endpoint>`).
@@ -363,8 +372,8 @@ section! {
     /// `starttls` (mandatory; on port 465 TLS from the first byte), `tls` from the first byte, or `none` for a
     /// relay on the same machine. The older name also takes `true` (`starttls`) and `false` (`none`).
     tls: Security = "starttls", older "SMTP_TLS";
-    /// The name by which the service introduces itself to the server (EHLO). When unset, the host of `http.public_url`, else
-    /// the name of this machine.
+    /// The name by which the service introduces itself to the server (EHLO). When unset, the host of `http.public_url`,
+    /// else the name of this machine.
     hello: Option<HostName>;
     /// A file with the certificate (PEM) of an authority to believe besides those of the system.
     ca_file: Option<PathBuf>;
@@ -423,16 +432,16 @@ section! {
     Metrics in "metrics", keys "metrics.", fills Settings;
     /// Address and port of a listener of its own for them; none = they are not served.
     listen: Option<SocketAddr>;
-    /// Token that `/metrics` wants to be shown (`Authorization: Bearer`), at least 16 characters. Must be set unless the
-    /// listener's address is a loopback one.
+    /// Token that `/metrics` wants to be shown (`Authorization: Bearer`), at least 16 characters. Must be set unless
+    /// the listener's address is a loopback one.
     token: Option<Secret>;
 }
 
 section! {
     /// Traces for an OpenTelemetry collector (docs/observability.md).
     Telemetry in "telemetry", keys "telemetry.", fills Settings;
-    /// Base address of its OTLP receiver for HTTP, such as `http://127.0.0.1:4318`; `/v1/traces` is added. None = there are no
-    /// traces.
+    /// Base address of its OTLP receiver for HTTP, such as `http://127.0.0.1:4318`; `/v1/traces` is added. None = there
+    /// are no traces.
     otlp_endpoint: Option<HttpUrl>;
     /// What it is sent as `Authorization`, such as `Bearer …`.
     otlp_authorization: Option<Secret>;
@@ -445,8 +454,8 @@ section! {
 section! {
     /// Logging, to the standard error.
     Log in "log", keys "log.", fills Settings;
-    /// What is logged: `error`, `warn`, `info`, `debug` or `trace`, or a filter that gives parts of the program another level,
-    /// such as `warn,bailiwick_api=debug`.
+    /// What is logged: `error`, `warn`, `info`, `debug` or `trace`, or a filter that gives parts of the program another
+    /// level, such as `warn,bailiwick_api=debug`.
     level: LogFilter = "info";
     /// `text` for people, `json` for collectors.
     format: LogFormat = "text";

@@ -77,7 +77,7 @@ pub(super) fn ignored(old: &[SourceEntry], file: &[SourceEntry]) -> Vec<String> 
 }
 
 /// Adds one source over the ones before it.
-pub(super) fn add(found: &mut GivenSettings, entries: Vec<SourceEntry>, problems: &mut Vec<Problem>) {
+pub(super) fn add(given: &mut GivenSettings, entries: Vec<SourceEntry>, problems: &mut Vec<Problem>) {
     let mut layer = GivenSettings::new();
     for SourceEntry { path, text, origin } in entries {
         let Some((setting, by_file)) = resolve(&path) else {
@@ -101,7 +101,7 @@ pub(super) fn add(found: &mut GivenSettings, entries: Vec<SourceEntry>, problems
             problems.push(Problem::new(setting.path, &origin, message));
         }
     }
-    found.append(&mut layer);
+    given.append(&mut layer);
 }
 
 /// The secret in a file, without the line end that editors add.

@@ -89,15 +89,15 @@ fn an_empty_variable_is_not_set() {
 }
 
 #[test]
-fn rules_over_settings_are_told_together() {
+fn rules_over_several_settings_are_reported_together() {
     let file = "secret = \"short-secret\"\n[alerting]\nmode = \"remote\"\n[owner]\nemail = \"me\"\n\
         [tokens]\naccess_lifetime = \"2h\"\nrefresh_lifetime = \"1h\"\n[systems]\nkey_prefix = \"a-b\"\n";
-    let told = problems(file, &[]);
-    let names: Vec<&str> = told.iter().filter_map(|line| line.split(' ').next()).collect();
+    let messages = problems(file, &[]);
+    let names: Vec<&str> = messages.iter().filter_map(|line| line.split(' ').next()).collect();
     let wanted =
         ["secret", "owner.email", "tokens.refresh_lifetime", "alerting.remote.url", "systems.key_prefix"];
     assert_eq!(names, wanted);
-    assert!(!told.concat().contains("short-secret"));
+    assert!(!messages.concat().contains("short-secret"));
 }
 
 #[test]
@@ -111,8 +111,8 @@ fn settings_of_alert_messages_are_checked() {
     assert_eq!(read.alerting_webhook.allowed_hosts.len(), 2);
     let wrong = "[alerting]\ntimezone = \"Mars/Olympus\"\ngroup_interval = \"0s\"\n[alerting.telegram]\nenabled = \"yes\"\n\
         [alerting.webhook]\nallowed_hosts = [\"http://x\"]\n[alerting.history_webhook]\nsecret = \"short-secret\"\n";
-    let told = problems(wrong, &[]);
-    let mut names: Vec<&str> = told.iter().filter_map(|line| line.split(' ').next()).collect();
+    let messages = problems(wrong, &[]);
+    let mut names: Vec<&str> = messages.iter().filter_map(|line| line.split(' ').next()).collect();
     names.sort_unstable();
     assert_eq!(
         names,
@@ -124,7 +124,7 @@ fn settings_of_alert_messages_are_checked() {
             "alerting.webhook.allowed_hosts",
         ]
     );
-    assert!(!told.concat().contains("short-secret"));
+    assert!(!messages.concat().contains("short-secret"));
     // Sixteen characters, however many bytes they take.
     let wide = problems(&format!("[alerting.history_webhook]\nsecret = \"{}\"\n", "é".repeat(16)), &[]);
     assert!(wide[0].ends_with("is shorter than 32 characters"), "{wide:?}");
@@ -180,36 +180,40 @@ fn third_party_applications_are_clients_with_an_entry_of_their_own() {
         access_control = { organization_ids = [\"x\"] }\n\
         [identity.clients.c]\nredirect_uris = [\"https://c.example/\"]\nfirst_party = false\n\
         access_control = { organisations = [] }\n";
-    let told = problems(wrong, &[]);
+    let messages = problems(wrong, &[]);
     for part in [
         "clients.a (configuration file): name, description",
         "clients.b (configuration file): access_control.organization_ids: `x` is not an id",
         "clients.b (configuration file): `javascript:1` has a scheme",
         "clients.c (configuration file): cannot be read: unknown field `organisations`",
     ] {
-        assert_eq!(told.iter().filter(|line| line.contains(part)).count(), 1, "{part}\n{told:#?}");
+        assert_eq!(messages.iter().filter(|line| line.contains(part)).count(), 1, "{part}\n{messages:#?}");
     }
 }
 
 #[test]
 fn an_external_issuer_needs_its_address_and_a_client() {
-    let told = problems("[identity]\nmode = \"oidc\"\n", &[]);
-    assert_eq!(told.len(), 2, "{told:#?}");
-    assert!(told[0].starts_with("identity.oidc.issuer (default): must be set"), "{told:#?}");
-    assert!(told[1].starts_with("identity.oidc.client_ids (default): must name the client"), "{told:#?}");
-    let told = problems("[identity.oidc]\nissuer = \"https://id.example\"\n", &[]);
-    assert_eq!(told, ["identity.oidc.issuer (configuration file): needs identity.mode `oidc`"]);
+    let messages = problems("[identity]\nmode = \"oidc\"\n", &[]);
+    assert_eq!(messages.len(), 2, "{messages:#?}");
+    assert!(messages[0].starts_with("identity.oidc.issuer (default): must be set"), "{messages:#?}");
+    assert!(
+        messages[1].starts_with("identity.oidc.client_ids (default): must name the client"),
+        "{messages:#?}"
+    );
+    let messages = problems("[identity.oidc]\nissuer = \"https://id.example\"\n", &[]);
+    assert_eq!(messages, ["identity.oidc.issuer (configuration file): needs identity.mode `oidc`"]);
     let oidc = "[identity]\nmode = \"oidc\"\n[identity.oidc]\nissuer = \"https://id.example/realms/a/\"\n\
         introspection_client_id = \"api\"\nkeys_timeout = \"31s\"\n";
-    let told = problems(oidc, &[("BAILIWICK_IDENTITY__OIDC__CLIENT_IDS", "web"), ("JWKS_CACHE_TTL", "2d")]);
+    let messages =
+        problems(oidc, &[("BAILIWICK_IDENTITY__OIDC__CLIENT_IDS", "web"), ("JWKS_CACHE_TTL", "2d")]);
     for start in [
         "identity.oidc.introspection_client_secret (default): must be set together",
         "identity.oidc.keys_cache (variable JWKS_CACHE_TTL): is longer than one day",
         "identity.oidc.keys_timeout (configuration file): is longer than 30 seconds",
     ] {
-        assert!(told.iter().any(|line| line.starts_with(start)), "{start}\n{told:#?}");
+        assert!(messages.iter().any(|line| line.starts_with(start)), "{start}\n{messages:#?}");
     }
-    assert_eq!(told.len(), 3, "{told:#?}");
+    assert_eq!(messages.len(), 3, "{messages:#?}");
     let env = [
         ("BAILIWICK_IDENTITY__OIDC__CLIENT_IDS", "web,app"),
         ("BAILIWICK_IDENTITY__OIDC__INTROSPECTION_CLIENT_SECRET", "hunter2"),
@@ -225,18 +229,18 @@ fn an_external_issuer_needs_its_address_and_a_client() {
 
 #[test]
 fn a_logto_tenant_needs_its_id_an_application_and_a_client() {
-    let told = problems("[identity]\nmode = \"logto\"\n", &[]);
+    let messages = problems("[identity]\nmode = \"logto\"\n", &[]);
     for name in ["tenant_id", "app_id", "app_secret", "client_ids"] {
         let start = format!("identity.logto.{name} (default): must ");
-        assert!(told.iter().any(|line| line.starts_with(&start)), "{start}\n{told:#?}");
+        assert!(messages.iter().any(|line| line.starts_with(&start)), "{start}\n{messages:#?}");
     }
-    assert_eq!(told.len(), 4, "{told:#?}");
+    assert_eq!(messages.len(), 4, "{messages:#?}");
     let wrong = "[identity]\nmode = \"logto\"\n[identity.logto]\ntenant_id = \"a/b\"\napp_id = \"a b\"\n\
         app_secret = \"hunter2\"\nclient_ids = [\"spa\"]\ntenant_domain = \"https://x.example\"\nowner_user_id = \"\"\n\
         management_resource = \"relative\"\n";
-    let told = problems(wrong, &[]);
-    assert_eq!(told.len(), 5, "{told:#?}");
-    assert!(!told.concat().contains("hunter2"));
+    let messages = problems(wrong, &[]);
+    assert_eq!(messages.len(), 5, "{messages:#?}");
+    assert!(!messages.concat().contains("hunter2"));
 
     let names = [
         ("BAILIWICK_IDENTITY__MODE", "logto"),
@@ -270,13 +274,13 @@ fn a_logto_tenant_needs_its_id_an_application_and_a_client() {
 }
 
 #[test]
-fn problems_of_clients_are_told_among_the_others() {
+fn problems_of_clients_are_reported_among_the_others() {
     let file = "colour = \"red\"\n[identity]\nredirect_uris = [\"/relative\"]\n\
         [identity.clients.bailiwick]\nredirect_uris = [\"https://a.example/#x\"]\nsecret_sha256 = \"plain-hunter2\"\n\
         [identity.clients.theirs]\nredirect_uris = []\nfirst_party = false\n\
         [identity.clients.typo]\nredirect_uri = \"https://a.example/\"\n\
         [identity.clients.text]\nredirect_uris = \"https://a.example/\"\n";
-    let told = problems(file, &[("BAILIWICK_IDENTITY__CLIENTS__X__SECRET", "hunter2")]);
+    let messages = problems(file, &[("BAILIWICK_IDENTITY__CLIENTS__X__SECRET", "hunter2")]);
     for start in [
         "colour (configuration file)",
         "identity.redirect_uris (configuration file): `/relative` has the item `/relative`, which is not an absolute URI",
@@ -289,10 +293,14 @@ fn problems_of_clients_are_told_among_the_others() {
         "identity.clients.text (configuration file): cannot be read: invalid type",
         "identity.clients.x.secret (variable BAILIWICK_IDENTITY__CLIENTS__X__SECRET): is not a setting",
     ] {
-        assert_eq!(told.iter().filter(|line| line.starts_with(start)).count(), 1, "{start}\n{told:#?}");
+        assert_eq!(
+            messages.iter().filter(|line| line.starts_with(start)).count(),
+            1,
+            "{start}\n{messages:#?}"
+        );
     }
-    assert_eq!(told.len(), 10, "{told:#?}");
-    assert!(!told.concat().contains("hunter2"));
+    assert_eq!(messages.len(), 10, "{messages:#?}");
+    assert!(!messages.concat().contains("hunter2"));
     assert!(
         problems("[identity]\nclients = 1\n", &[])[0]
             .starts_with("identity.clients (configuration file): must be")
@@ -300,10 +308,10 @@ fn problems_of_clients_are_told_among_the_others() {
 }
 
 #[test]
-fn a_broken_file_is_told_by_line_without_its_text() {
-    let told = problems("data_dir = \"x\"\nsecret = hunter2hunter2\n", &[]);
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("line 2") && !told[0].contains("hunter2"), "{told:?}");
+fn a_broken_file_is_reported_by_line_without_its_text() {
+    let messages = problems("data_dir = \"x\"\nsecret = hunter2hunter2\n", &[]);
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    assert!(messages[0].contains("line 2") && !messages[0].contains("hunter2"), "{messages:?}");
 }
 
 #[test]
@@ -457,7 +465,7 @@ fn a_secret_is_made_once_and_kept_private() {
     let entropy = Counting(AtomicU8::new(0));
     assert!(find_secret(&config).unwrap().is_none());
     let made = make_secret(&config, &entropy).unwrap();
-    assert!(made.secret.reveal().len() >= 32 && made.place.contains("fresh/data/secret"));
+    assert!(made.secret.reveal().len() >= 32 && made.origin.contains("fresh/data/secret"));
     assert_eq!(make_secret(&config, &entropy).unwrap().secret, made.secret);
     assert_eq!(fs::read_dir(&data).unwrap().count(), 1);
     #[cfg(unix)]
@@ -471,5 +479,5 @@ fn a_secret_is_made_once_and_kept_private() {
     let set = loaded(file, &[], &[("data_dir", data.to_str().unwrap())]);
     let found = find_secret(&set).unwrap().unwrap();
     assert!(file.contains(found.secret.reveal()));
-    assert_eq!(found.place, "secret (configuration file)");
+    assert_eq!(found.origin, "secret (configuration file)");
 }

@@ -131,12 +131,12 @@ pub trait Choice: Copy + PartialEq + Sized + 'static {
 impl<T: Choice> Value for T {
     const KIND: ValueType = ValueType { choices: T::WORDS, ..ValueType::text(T::NAME) };
     fn parse(text: &str) -> Result<T, String> {
-        let at = T::WORDS.iter().position(|word| *word == text);
-        at.and_then(|i| T::VALUES.get(i)).copied().ok_or_else(|| Self::KIND.refuse())
+        let index = T::WORDS.iter().position(|word| *word == text);
+        index.and_then(|i| T::VALUES.get(i)).copied().ok_or_else(|| Self::KIND.refuse())
     }
     fn show(&self) -> Option<String> {
-        let at = T::VALUES.iter().position(|value| value == self)?;
-        T::WORDS.get(at).map(ToString::to_string)
+        let index = T::VALUES.iter().position(|value| value == self)?;
+        T::WORDS.get(index).map(ToString::to_string)
     }
 }
 
@@ -309,11 +309,11 @@ fn nanoseconds(text: &str) -> Option<u64> {
         let digits = rest.find(|c: char| !c.is_ascii_digit())?;
         let count: u64 = rest.get(..digits)?.parse().ok()?;
         let tail = rest.get(digits..)?;
-        let letters = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
-        let unit = tail.get(..letters)?;
+        let unit_len = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
+        let unit = tail.get(..unit_len)?;
         let (_, nanos) = TIME_UNITS.iter().find(|(name, _)| *name == unit)?;
         total = total.checked_add(count.checked_mul(*nanos)?)?;
-        rest = tail.get(letters..)?;
+        rest = tail.get(unit_len..)?;
     }
     Some(total)
 }

@@ -90,10 +90,10 @@ mod tests {
     #[test]
     fn nothing_of_what_is_cut_or_something_else() {
         let whole = made(2026, 2027);
-        let known = validity(&whole);
-        assert!(known.is_some());
+        let dates = validity(&whole);
+        assert!(dates.is_some());
         for end in 0..whole.len() {
-            assert!(validity(&whole[..end]).is_none_or(|found| Some(found) == known), "cut at {end}");
+            assert!(validity(&whole[..end]).is_none_or(|found| Some(found) == dates), "cut at {end}");
         }
         for other in
             [&b""[..], b"no certificate at all", &[0x30, 0xff, 1, 2], &[0x30, 0x84, 0xff, 0xff, 0xff, 0xff]]

@@ -87,7 +87,8 @@ impl ConnectionState {
         }
     }
 
-    /// Asks the connection to end, from any thread: at once, or with the answer to a request that has arrived meanwhile.
+    /// Asks the connection to end, from any thread: at once, or with the answer to a request that has arrived
+    /// meanwhile.
     pub(super) fn ask_to_end(&self) {
         self.is_asked_to_end.store(true, Relaxed);
         self.task.wake();

@@ -45,13 +45,13 @@ mod tests {
         let all = sched_getaffinity(None).unwrap();
         let workers = usize::try_from(all.count()).unwrap();
         let cores = Cores::of(workers);
-        let seen = std::thread::spawn(move || {
+        let worker = std::thread::spawn(move || {
             cores.keep_to(workers - 1);
-            let kept = sched_getaffinity(None).unwrap().count();
+            let own = sched_getaffinity(None).unwrap().count();
             cores.anywhere();
-            (kept, sched_getaffinity(None).unwrap().count())
+            (own, sched_getaffinity(None).unwrap().count())
         });
-        assert_eq!(seen.join().unwrap(), (1, all.count()));
+        assert_eq!(worker.join().unwrap(), (1, all.count()));
         assert!(Cores::of(workers + 1).0.is_none() && Cores::of(1).0.is_none());
     }
 }

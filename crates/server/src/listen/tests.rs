@@ -101,14 +101,14 @@ fn every_worker_answers_with_its_own_router_and_the_peer_address() {
             Router::new().route("/", get(answer))
         })
         .unwrap();
-    let mut seen = [false; 2];
+    let mut has_answered = [false; 2];
     for _ in 0..200 {
         let text = ask(&server, "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
         let (number, ip) = text.split("\r\n\r\n").nth(1).unwrap().split_once(' ').unwrap();
         assert_eq!(ip, "127.0.0.1");
-        seen[number.parse::<usize>().unwrap()] = true;
+        has_answered[number.parse::<usize>().unwrap()] = true;
     }
-    assert_eq!(seen, [true, true]);
+    assert_eq!(has_answered, [true, true]);
     finish(server);
 }
 
@@ -181,13 +181,14 @@ fn heads_have_a_size_and_bodies_may_wait_for_leave() {
     finish(server);
 }
 
-/// A connection that has had an answer. One that the machine was too slow for, so that the server has ended it, is tried again.
+/// A connection that has had an answer. One that the machine was too slow for, so that the server has ended it, is
+/// tried again.
 fn used(server: &Server) -> TcpStream {
     let began = Instant::now();
     loop {
         let mut stream = connect(server);
-        let asked = stream.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n");
-        if asked.is_ok() && matches!(stream.peek(&mut [0; 1]), Ok(1)) {
+        let sent = stream.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+        if sent.is_ok() && matches!(stream.peek(&mut [0; 1]), Ok(1)) {
             answer_ending(&stream, "hello");
             return stream;
         }
@@ -227,7 +228,7 @@ fn an_idle_connection_ends_at_its_time() {
 }
 
 #[test]
-fn a_client_that_does_not_read_is_let_go_and_slow_work_is_not() {
+fn a_client_that_does_not_read_is_disconnected_and_slow_work_is_not() {
     let dropped = Arc::new(AtomicUsize::new(0));
     struct Mark(Arc<AtomicUsize>);
     impl Drop for Mark {
@@ -366,7 +367,7 @@ fn the_answer_to_a_large_body_that_nobody_reads_arrives_and_says_that_it_was_the
 }
 
 #[test]
-fn a_body_that_is_not_wanted_is_not_asked_for() {
+fn an_unwanted_body_is_not_requested() {
     let server = serving(options(), refusing());
     let head = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\nexpect: 100-continue\r\n\r\n";
     let text = ask(&server, head);

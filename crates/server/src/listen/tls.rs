@@ -86,8 +86,8 @@ impl Tls {
 
     /// The problem with the validity of the certificate in use.
     pub fn complaint(&self, now: Ts) -> Option<String> {
-        let told = complaint(self.present().validity?, now)?;
-        Some(format!("the certificate in {} (http.tls_certificate) {told}", self.certificate.display()))
+        let problem = complaint(self.present().validity?, now)?;
+        Some(format!("the certificate in {} (http.tls_certificate) {problem}", self.certificate.display()))
     }
 }
 
@@ -112,10 +112,10 @@ fn complaint(Validity { from, until }: Validity, now: Ts) -> Option<String> {
 
 /// TLS 1.2 and 1.3 with the protocols of the front.
 fn read(certificate: &Path, key: &Path) -> Result<Present, Unusable> {
-    let of =
+    let message_of =
         |setting, path: &Path, why: &str| Unusable { setting, why: format!("{}: {why}", path.display()) };
-    let of_certificate = |why: &str| of("http.tls_certificate", certificate, why);
-    let of_key = |why: &str| of("http.tls_key", key, why);
+    let of_certificate = |why: &str| message_of("http.tls_certificate", certificate, why);
+    let of_key = |why: &str| message_of("http.tls_key", key, why);
     let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let chain = chain.map_err(|e| of_certificate(&unread(&e)))?;
     if chain.is_empty() {
@@ -263,14 +263,14 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_speak_tls_is_let_go_and_keys_must_fit() {
+    fn connections_without_tls_are_closed_and_keys_must_fit() {
         let dir = tempfile::tempdir().unwrap();
         renew(dir.path());
         let (server, _) = serving(dir.path());
         Runtime::new().unwrap().block_on(async {
-            for said in ["GET / HTTP/1.1\r\nhost: localhost\r\n\r\n", "\u{16}"] {
+            for sent in ["GET / HTTP/1.1\r\nhost: localhost\r\n\r\n", "\u{16}"] {
                 let mut plain = TcpStream::connect(server.address()).await.unwrap();
-                plain.write_all(said.as_bytes()).await.unwrap();
+                plain.write_all(sent.as_bytes()).await.unwrap();
                 let mut answer = Vec::new();
                 // The connection may be closed before all of the request was read.
                 let _ = plain.read_to_end(&mut answer).await;

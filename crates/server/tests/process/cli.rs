@@ -26,10 +26,10 @@ fn files_that_the_program_writes_about_itself_are_up_to_date() {
     for (file, arguments) in
         [("openapi.json", &["openapi"][..]), ("docs/configuration.md", &["config", "docs"])]
     {
-        let kept = std::fs::read_to_string(repository().join(file)).expect("a file of the repository");
+        let committed = std::fs::read_to_string(repository().join(file)).expect("a file of the repository");
         let now = text(&run(dir.path(), arguments));
-        let differs = kept.lines().zip(now.lines()).find(|(kept, now)| kept != now);
-        assert!(kept == now, "{file} is out of date, run `make generate` and commit it: {differs:?}");
+        let differs = committed.lines().zip(now.lines()).find(|(committed, now)| committed != now);
+        assert!(committed == now, "{file} is out of date, run `make generate` and commit it: {differs:?}");
     }
 }
 
@@ -45,11 +45,11 @@ fn a_wrong_configuration_stops_the_start_with_all_problems() {
         .output()
         .expect("the program runs");
     assert_eq!(output.status.code(), Some(78));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     for name in ["secret", "http.listen", "alerting.remote.url", "NO_SUCH"] {
-        assert!(said.contains(name), "{name}: {said}");
+        assert!(stderr.contains(name), "{name}: {stderr}");
     }
-    assert!(!said.contains("hunter2"), "a secret is not shown: {said}");
+    assert!(!stderr.contains("hunter2"), "a secret is not shown: {stderr}");
     assert!(!dir.path().join("data").exists(), "nothing is created");
 }
 
@@ -62,7 +62,7 @@ fn migrate_and_demo_work_on_an_empty_directory() {
     assert!(output.status.success(), "{output:?}");
     assert!(text(&output).contains("40 systems"), "{}", text(&output));
     let password = "password    ";
-    assert!(text(&output).contains(password), "the first command tells the password: {}", text(&output));
+    assert!(text(&output).contains(password), "the first command prints the password: {}", text(&output));
     let again = run(dir.path(), &demo);
     assert_eq!(again.status.code(), Some(1), "what is there is not mixed with made-up data");
     assert!(String::from_utf8_lossy(&again.stderr).contains("--into-existing"), "{again:?}");
@@ -112,7 +112,7 @@ async fn credentials_of_demo_systems_go_to_a_file_that_only_its_owner_reads() {
     let client = reqwest::Client::new();
     let mut registered = 0;
     for line in list.lines() {
-        let [credential, id, place, state] = line.split('\t').collect::<Vec<_>>()[..] else {
+        let [credential, id, organization, state] = line.split('\t').collect::<Vec<_>>()[..] else {
             panic!("four fields: {line}");
         };
         let (key, secret) = credential.split_once(':').expect("key and secret");
@@ -128,7 +128,7 @@ async fn credentials_of_demo_systems_go_to_a_file_that_only_its_owner_reads() {
         registered += 1;
         let data = info.json::<Value>().await.expect("JSON")["data"].take();
         assert_eq!((&data["system_id"], &data["system_key"]), (&id.into(), &key.into()));
-        assert_eq!(data["organization"]["id"], place.rsplit('/').next().expect("an organization"));
+        assert_eq!(data["organization"]["id"], organization.rsplit('/').next().expect("an organization"));
     }
     assert!((40..=60).contains(&registered), "{registered}");
     assert!(serving.stop(), "{}", serving.log());
@@ -203,11 +203,11 @@ fn retention_counts_or_removes_and_says_how_much() {
     let dir = directory();
     let counted = run(dir.path(), &["retention", "--dry-run"]);
     assert!(counted.status.success(), "{counted:?}");
-    let said = text(&counted);
+    let stdout = text(&counted);
     assert!(
-        said.starts_with("0 inventory records would be thinned out\n")
-            && said.lines().all(|line| line.starts_with("0 ") && line.contains(" would be ")),
-        "{said}"
+        stdout.starts_with("0 inventory records would be thinned out\n")
+            && stdout.lines().all(|line| line.starts_with("0 ") && line.contains(" would be ")),
+        "{stdout}"
     );
     let done = run(dir.path(), &["retention"]);
     assert!(text(&done).starts_with("0 inventory records thinned out\n"), "{done:?}");
@@ -260,10 +260,13 @@ async fn older_credentials_are_taken_over_while_nobody_serves_and_forgotten_agai
     std::fs::write(dir.path().join("pairs.csv"), format!("{header}\n{unknown},old-1,{secret},,,,\n"))
         .expect("a file");
     let output = run(dir.path(), &["system", "import-credentials", "pairs.csv"]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1));
-    assert!(said.contains("nothing was taken over") && said.contains("line 2, system_id is no id"), "{said}");
-    assert!(!said.contains(secret), "a secret is not shown: {said}");
+    assert!(
+        stderr.contains("nothing was taken over") && stderr.contains("line 2, system_id is no id"),
+        "{stderr}"
+    );
+    assert!(!stderr.contains(secret), "a secret is not shown: {stderr}");
     let output = run(dir.path(), &["system", "forget-legacy", "--all"]);
     assert_eq!(text(&output), "0 older pair(s) forgotten\n", "{output:?}");
     assert_eq!(run(dir.path(), &["system", "forget-legacy"]).status.code(), Some(2));
@@ -275,7 +278,7 @@ async fn older_credentials_are_taken_over_while_nobody_serves_and_forgotten_agai
 }
 
 #[test]
-fn the_routes_of_an_alert_are_told() {
+fn the_route_of_an_alert_is_explained() {
     let dir = directory();
     let unknown = "01950000-0000-7000-8000-000000000000";
     let routes =

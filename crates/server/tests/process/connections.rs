@@ -152,7 +152,7 @@ fn a_limit_of_open_files_that_is_too_small_is_named() {
             .env("BAILIWICK_HTTP__MAX_CONNECTIONS", setting)
             .output()
             .unwrap();
-        let told = format!("{}{}", text(&output), String::from_utf8_lossy(&output.stderr));
-        assert!(!output.status.success() && told.contains(expected), "{told}");
+        let printed = format!("{}{}", text(&output), String::from_utf8_lossy(&output.stderr));
+        assert!(!output.status.success() && printed.contains(expected), "{printed}");
     }
 }

@@ -18,19 +18,19 @@ const UNDER_WAY: usize = 16;
 
 // Proves spec: alert-guarantees#guarantees 26.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_while_people_are_told_on_sqlite() {
-    everybody_is_told(None).await;
+async fn a_kill_while_notifications_are_sent_on_sqlite() {
+    everybody_is_notified(None).await;
 }
 
 // Proves spec: alert-guarantees#guarantees 26.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_while_people_are_told_on_postgres() {
+async fn a_kill_while_notifications_are_sent_on_postgres() {
     let cluster = postgres::cluster().await.expect("PostgreSQL");
     cluster.create_database_from(None, "delivery").await.expect("a database");
-    everybody_is_told(Some(cluster.url("delivery"))).await;
+    everybody_is_notified(Some(cluster.url("delivery"))).await;
 }
 
-async fn everybody_is_told(database: Option<String>) {
+async fn everybody_is_notified(database: Option<String>) {
     let dir = tempfile::tempdir().expect("a directory");
     let database = database.unwrap_or_else(|| format!("sqlite:{}", dir.path().join("delivery.db").display()));
     let sink = SmtpSink::start().await.expect("a mail server");
@@ -47,7 +47,7 @@ async fn everybody_is_told(database: Option<String>) {
     let (client, token) = (Client::new(), serving.owner_token());
     let (_, key, secret) = system(&serving, &client, &token).await;
     let db = Db::open(&Options::new(&database)).await.expect("the database");
-    tell_everybody(&db).await;
+    configure_recipients(&db).await;
 
     let names: BTreeSet<String> = (0..GROUPS).map(|n| format!("Alert{n}")).collect();
     let alerts: Vec<Value> = names.iter().map(|n| json!({"labels": {"alertname": n}})).collect();
@@ -71,7 +71,7 @@ async fn everybody_is_told(database: Option<String>) {
         times
     };
     // On PostgreSQL the work that the killed process had begun waits for the end of its lease.
-    until("everybody to be told", Duration::from_secs(90), || notified().len() == GROUPS).await;
+    until("all recipients to be notified", Duration::from_secs(90), || notified().len() == GROUPS).await;
     assert!(notified().keys().all(|name| names.contains(name)), "{:?}", notified());
     // Until all of it is written down: then nothing more is due.
     let limit = Instant::now() + bailiwick_testkit::PATIENCE;
@@ -84,7 +84,7 @@ async fn everybody_is_told(database: Option<String>) {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let twice = notified().values().map(|times| times - 1).sum::<usize>();
-    assert!(twice <= UNDER_WAY, "{twice} were told twice: {:?}", notified());
+    assert!(twice <= UNDER_WAY, "{twice} were notified twice: {:?}", notified());
     drop(serving);
 }
 
@@ -113,7 +113,7 @@ async fn two_programs_send_each_notification_once() {
     let (client, token) = (Client::new(), first.owner_token());
     let (_, key, secret) = system(&first, &client, &token).await;
     let db = Db::open(&Options::new(&database)).await.expect("the database");
-    tell_everybody(&db).await;
+    configure_recipients(&db).await;
     for n in 0..40 {
         let url = if n % 2 == 0 { &first.url } else { &second.url };
         let push = client
@@ -140,7 +140,7 @@ async fn two_programs_send_each_notification_once() {
 }
 
 /// All alerts go to one mailbox.
-async fn tell_everybody(db: &Db) {
+async fn configure_recipients(db: &Db) {
     let layer = json!({"enabled": {"email": true}, "email_recipients": [{"address": "noc@example.org"}]});
     let mut tx = db.begin().await.expect("a transaction");
     let q = Q::new(

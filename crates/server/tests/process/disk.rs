@@ -16,10 +16,10 @@ struct SmallDisk(PathBuf);
 
 impl SmallDisk {
     /// None where this process may not mount one.
-    fn mount(at: PathBuf) -> Option<SmallDisk> {
-        fs::create_dir(&at).expect("a directory");
-        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=16m", "none"]).arg(&at).output();
-        mount.is_ok_and(|output| output.status.success()).then_some(SmallDisk(at))
+    fn mount(path: PathBuf) -> Option<SmallDisk> {
+        fs::create_dir(&path).expect("a directory");
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=16m", "none"]).arg(&path).output();
+        mount.is_ok_and(|output| output.status.success()).then_some(SmallDisk(path))
     }
 
     fn fill(&self) {
@@ -133,14 +133,14 @@ async fn a_full_disk_stops_writing_until_there_is_room_and_loses_nothing() {
     let service = Service::start(dir.path(), &disk).await;
     assert_eq!(service.of_operators("/ready").await.0, 200);
     disk.fill();
-    let mut kept = vec!["Before".to_owned()];
+    let mut accepted = vec!["Before".to_owned()];
     // What fits in the space that the files of the database have already is kept.
     loop {
-        let name = format!("Customer {}", kept.len());
+        let name = format!("Customer {}", accepted.len());
         if is_put_off(&service.create(&name).await) {
             break;
         }
-        kept.push(name);
+        accepted.push(name);
     }
     assert_eq!(service.of_operators("/ready").await.0, 503);
     assert!(!service.is_ready_by_command(dir.path()));
@@ -163,7 +163,7 @@ async fn a_full_disk_stops_writing_until_there_is_room_and_loses_nothing() {
     assert!(service.is_ready_by_command(dir.path()));
     data(service.create("After").await).await;
     assert_eq!(service.send("/api/systems/heartbeat", String::new()).await.status(), 200);
-    kept.push("After".to_owned());
+    accepted.push("After".to_owned());
     let log = service.serving.log();
     assert_eq!(log.matches("the database cannot be written").count(), 1, "{log}");
     assert!(log.contains("the database can be written again"), "{log}");
@@ -177,7 +177,7 @@ async fn a_full_disk_stops_writing_until_there_is_room_and_loses_nothing() {
     for customer in listed["customers"].as_array().expect("a list") {
         names.push(customer["name"].as_str().expect("a name").to_owned());
     }
-    for name in kept {
+    for name in accepted {
         assert!(names.contains(&name), "{name} is lost: {names:?}");
     }
 }

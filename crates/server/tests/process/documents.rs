@@ -1,5 +1,5 @@
-//! What the documents name is there: the targets of links, the program's commands and settings, targets of `make`, files of
-//! the repository. The README and the guides are run as a whole (`tour`, `guides`).
+//! What the documents name is there: the targets of links, the program's commands and settings, targets of `make`,
+//! files of the repository. The README and the guides are run as a whole (`tour`, `guides`).
 
 use crate::program::repository;
 use std::{
@@ -67,14 +67,14 @@ impl Page {
     }
 
     fn links(&self) -> Vec<&str> {
-        let of = |line| str::split(line, "](").skip(1).filter_map(|rest: &str| rest.split(')').next());
+        let targets = |line| str::split(line, "](").skip(1).filter_map(|rest: &str| rest.split(')').next());
         // Code that looks like a link is none.
         let pictures = self
             .text()
             .flat_map(|line| line.split("src=\"").skip(1).filter_map(|rest| rest.split('"').next()));
         self.text()
             .filter(|line| !line.contains("`](") || line.contains("`]"))
-            .flat_map(of)
+            .flat_map(targets)
             .chain(pictures)
             .collect()
     }
@@ -90,8 +90,9 @@ fn slug(heading: &str) -> String {
         rest = after.split_once(')').map_or("", |(_, rest)| rest);
     }
     shown.push_str(rest);
-    let kept = shown.to_lowercase();
-    kept.chars()
+    let lower = shown.to_lowercase();
+    lower
+        .chars()
         .filter(|c| c.is_alphanumeric() || " -_".contains(*c))
         .map(|c| if c == ' ' { '-' } else { c })
         .collect()
@@ -127,8 +128,8 @@ fn every_link_leads_somewhere() {
                 file => plain(&page.path.parent().expect("a directory").join(file)),
             };
             let is_there = repository().join(&target).exists();
-            let known = anchors.get(target.as_path()).is_none_or(|anchors| anchors.contains(anchor));
-            if !is_there || !(anchor.is_empty() || known) {
+            let has_anchor = anchors.get(target.as_path()).is_none_or(|anchors| anchors.contains(anchor));
+            if !is_there || !(anchor.is_empty() || has_anchor) {
                 dead.push(format!("{}: {link}", page.path.display()));
             }
         }
@@ -148,31 +149,31 @@ fn calls<'p>(page: &'p Page, name: &'p str) -> impl Iterator<Item = Vec<&'p str>
             let words =
                 code.split(['|', ';', '&', '(', ')']).map(|part| part.split_whitespace().collect::<Vec<_>>());
             words.filter_map(move |words| {
-                let at =
+                let position =
                     words.iter().rposition(|word| *word == name || word.ends_with(&format!("/{name}")))?;
                 // What comes before the program are the words that start another one.
                 let starts =
                     |word: &&str| ["sudo", "-u", "bailiwick", "exec"].contains(word) || word.contains('=');
-                words[..at].iter().all(starts).then(|| words[at + 1..].to_vec())
+                words[..position].iter().all(starts).then(|| words[position + 1..].to_vec())
             })
         })
     })
 }
 
-fn help(of: &[&str]) -> Option<String> {
+fn help(args: &[&str]) -> Option<String> {
     let output =
-        Command::new(env!("CARGO_BIN_EXE_bailiwick")).args(of).arg("--help").output().expect("the program");
+        Command::new(env!("CARGO_BIN_EXE_bailiwick")).args(args).arg("--help").output().expect("the program");
     output.status.success().then(|| String::from_utf8(output.stdout).expect("text"))
 }
 
 /// What is wrong with a command line of the program: a command or an option that it does not have.
 fn fault(words: &[&str], helps: &mut BTreeMap<Vec<String>, Option<String>>) -> Option<String> {
-    let mut of: Vec<&str> = Vec::new();
+    let mut command: Vec<&str> = Vec::new();
     let mut options = Vec::new();
     let mut words = words.iter().peekable();
-    let mut ask = |of: &[&str]| {
-        let key: Vec<String> = of.iter().map(ToString::to_string).collect();
-        helps.entry(key).or_insert_with(|| help(of)).clone()
+    let mut ask = |command: &[&str]| {
+        let key: Vec<String> = command.iter().map(ToString::to_string).collect();
+        helps.entry(key).or_insert_with(|| help(command)).clone()
     };
     while let Some(word) = words.next() {
         if let Some(option) = word.strip_prefix("--") {
@@ -186,18 +187,18 @@ fn fault(words: &[&str], helps: &mut BTreeMap<Vec<String>, Option<String>>) -> O
         }
         let is_name = !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
         // The first word is a command, the second one where the first has commands of its own.
-        let has_commands = of.is_empty() || ask(&of)?.contains("\nCommands:\n");
-        if !is_name || !has_commands || of.len() == 2 {
+        let has_commands = command.is_empty() || ask(&command)?.contains("\nCommands:\n");
+        if !is_name || !has_commands || command.len() == 2 {
             continue;
         }
-        of.push(word);
-        if ask(&of).is_none() {
-            return Some(format!("no command {}", of.join(" ")));
+        command.push(word);
+        if ask(&command).is_none() {
+            return Some(format!("no command {}", command.join(" ")));
         }
     }
-    let shown = ask(&of).unwrap_or_default();
+    let shown = ask(&command).unwrap_or_default();
     let unknown = options.iter().find(|option| !option.is_empty() && !shown.contains(&format!("--{option}")));
-    unknown.map(|option| format!("{} has no --{option}", of.join(" ")))
+    unknown.map(|option| format!("{} has no --{option}", command.join(" ")))
 }
 
 #[test]
@@ -284,10 +285,10 @@ fn every_setting_of_an_example_exists() {
                 .env_clear()
                 .output()
                 .expect("the program");
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
             // What an example leaves out may be missing; what it names must be there.
-            if said.contains("is not a setting") || said.contains("TOML") || said.contains("panicked") {
-                wrong.push(format!("{}:\n{block}{said}", page.path.display()));
+            if stderr.contains("is not a setting") || stderr.contains("TOML") || stderr.contains("panicked") {
+                wrong.push(format!("{}:\n{block}{stderr}", page.path.display()));
             }
         }
     }
@@ -295,7 +296,8 @@ fn every_setting_of_an_example_exists() {
     assert!(count >= 12, "only {count} found");
 }
 
-/// What looks like a setting in a text and is none: kinds of events, attributes of spans, fields of inventories, and files.
+/// What looks like a setting in a text and is none: kinds of events, attributes of spans, fields of inventories, and
+/// files.
 const NO_SETTINGS: [&str; 10] = [
     "impersonation.",
     "metrics.timestamp",
@@ -313,13 +315,13 @@ const NO_SETTINGS: [&str; 10] = [
 fn every_setting_that_a_text_names_exists() {
     let table = std::fs::read_to_string(repository().join("docs/configuration.md")).expect("the settings");
     let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
-    let mut known: BTreeSet<String> = BTreeSet::new();
+    let mut settings: BTreeSet<String> = BTreeSet::new();
     for (name, rest) in rows.filter(|(name, _)| name.contains('.')) {
-        known.extend(name.match_indices('.').map(|(at, _)| name[..at].to_owned()));
-        known.insert(name.to_owned());
+        settings.extend(name.match_indices('.').map(|(at, _)| name[..at].to_owned()));
+        settings.insert(name.to_owned());
         // A secret may be in a file.
         if rest.starts_with("*secret*") {
-            known.insert(format!("{name}_file"));
+            settings.insert(format!("{name}_file"));
         }
     }
     let (mut wrong, mut count) = (Vec::new(), 0);
@@ -329,13 +331,13 @@ fn every_setting_that_a_text_names_exists() {
             let is_name = name.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '_' | '.'));
             let section = name.split_once('.').map(|(section, _)| section);
             if !is_name
-                || !section.is_some_and(|section| known.contains(section))
+                || !section.is_some_and(|section| settings.contains(section))
                 || NO_SETTINGS.contains(&name)
             {
                 continue;
             }
             count += 1;
-            if !known.contains(name) && name != "identity.clients" {
+            if !settings.contains(name) && name != "identity.clients" {
                 wrong.push(format!("{}: {name}", page.path.display()));
             }
         }

@@ -8,11 +8,11 @@ use std::{fs, path::Path, process::Stdio};
 fn health(dir: &Path, settings: &[(&str, &str)], more: &[&str]) -> (bool, String) {
     let output = command(dir).envs(settings.iter().copied()).arg("health").args(more).output();
     let output = output.expect("the program runs");
-    let said = text(&output) + &String::from_utf8_lossy(&output.stderr);
-    assert_eq!(said.lines().count(), 1, "{said}");
+    let printed = text(&output) + &String::from_utf8_lossy(&output.stderr);
+    assert_eq!(printed.lines().count(), 1, "{printed}");
     // An ending of its own would be a failure of the command itself.
     assert_eq!(output.status.code(), Some(i32::from(!output.status.success())));
-    (output.status.success(), said)
+    (output.status.success(), printed)
 }
 
 fn is_well(dir: &Path, settings: &[(&str, &str)], more: &[&str]) -> bool {
@@ -29,15 +29,18 @@ async fn a_service_is_alive_and_ready_until_it_ends() {
     let everywhere = address.replace("127.0.0.1", "0.0.0.0");
     for listen in [&address, &everywhere] {
         let settings = [("BAILIWICK_HTTP__LISTEN", listen.as_str())];
-        let (well, said) = health(dir, &settings, &[]);
-        assert!(well && said.starts_with(&format!("alive: http://{address}/ answers ")), "{said}");
-        let (well, said) = health(dir, &settings, &["--ready"]);
-        assert!(well && said == format!("ready: http://{address}/health answers 200\n"), "{said}");
+        let (well, printed) = health(dir, &settings, &[]);
+        assert!(well && printed.starts_with(&format!("alive: http://{address}/ answers ")), "{printed}");
+        let (well, printed) = health(dir, &settings, &["--ready"]);
+        assert!(well && printed == format!("ready: http://{address}/health answers 200\n"), "{printed}");
     }
     assert!(serving.stop());
     let settings = [("BAILIWICK_HTTP__LISTEN", everywhere.as_str())];
-    let (well, said) = health(dir, &settings, &[]);
-    assert!(!well && said.contains(&format!("not alive: http://{address}/: Connection refused")), "{said}");
+    let (well, printed) = health(dir, &settings, &[]);
+    assert!(
+        !well && printed.contains(&format!("not alive: http://{address}/: Connection refused")),
+        "{printed}"
+    );
     assert!(!is_well(dir, &settings, &["--ready"]));
 }
 
@@ -68,8 +71,8 @@ async fn a_service_that_waits_for_its_database_or_drains_is_alive_and_not_ready(
     wait_until("it is ready again", || is_well(dir, &settings, &["--ready"])).await;
     serving.terminate();
     wait_until("it drains", || !is_well(dir, &settings, &["--ready"])).await;
-    let (well, said) = health(dir, &settings, &[]);
-    assert!(well && said == format!("alive: http://{metrics}/live answers 200\n"), "{said}");
+    let (well, printed) = health(dir, &settings, &[]);
+    assert!(well && printed == format!("alive: http://{metrics}/live answers 200\n"), "{printed}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -91,16 +94,16 @@ async fn the_certificate_of_the_own_port_is_not_compared() {
         .stderr(fs::File::create(dir.join("log")).unwrap());
     let _service = crate::tls::Ending(service.spawn().expect("the program starts"));
     wait_until("it is ready", || is_well(dir, &settings, &["--ready"])).await;
-    let (well, said) = health(dir, &settings, &[]);
-    assert!(well && said.starts_with(&format!("alive: https://{address}/ answers ")), "{said}");
+    let (well, printed) = health(dir, &settings, &[]);
+    assert!(well && printed.starts_with(&format!("alive: https://{address}/ answers ")), "{printed}");
     assert!(!is_well(dir, &settings[..1], &[]), "without TLS there is no answer");
 }
 
 #[test]
-fn an_unknown_port_is_told() {
+fn an_unknown_port_is_reported() {
     let dir = tempfile::tempdir().expect("a directory");
-    let (well, said) = health(dir.path(), &[("BAILIWICK_HTTP__LISTEN", "127.0.0.1:0")], &[]);
-    assert!(!well && said.contains("http.listen has port 0"), "{said}");
+    let (well, printed) = health(dir.path(), &[("BAILIWICK_HTTP__LISTEN", "127.0.0.1:0")], &[]);
+    assert!(!well && printed.contains("http.listen has port 0"), "{printed}");
 }
 
 #[test]
@@ -116,6 +119,6 @@ fn another_program_on_the_port_is_not_the_service() {
         }
     });
     let dir = tempfile::tempdir().expect("a directory");
-    let (well, said) = health(dir.path(), &[("BAILIWICK_HTTP__LISTEN", &address)], &[]);
-    assert!(!well && said.contains("another program"), "{said}");
+    let (well, printed) = health(dir.path(), &[("BAILIWICK_HTTP__LISTEN", &address)], &[]);
+    assert!(!well && printed.contains("another program"), "{printed}");
 }

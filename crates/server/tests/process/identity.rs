@@ -42,7 +42,7 @@ fn sync(dir: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> String {
     text(&output)
 }
 
-async fn a_tenant_is_compared_and_told(database: Option<String>) {
+async fn a_tenant_is_compared_and_corrected(database: Option<String>) {
     let logto = Logto::start().await.expect("a tenant");
     let at = logto.settings();
     let mut settings = vec![
@@ -79,19 +79,19 @@ async fn a_tenant_is_compared_and_told(database: Option<String>) {
         let user = tenant.users.values_mut().next().expect("the owner");
         user["name"] = json!("Another\u{1b}[2J");
     });
-    let said = sync(dir, &settings, &["--dry-run"]);
-    let (line, sum) = said.split_once('\n').expect("two lines");
+    let printed = sync(dir, &settings, &["--dry-run"]);
+    let (line, sum) = printed.split_once('\n').expect("two lines");
     assert!(
         line.starts_with("user ") && line.ends_with("owner@bailiwick.example: different: name"),
-        "{said}"
+        "{printed}"
     );
     assert_eq!(sum, "2 looked at, 1 otherwise at Logto\n");
     let _ = logto.calls();
-    let said = sync(dir, &settings, &[]);
-    assert!(said.ends_with("\n2 looked at, 1 otherwise at Logto and told\n"), "{said}");
+    let printed = sync(dir, &settings, &[]);
+    assert!(printed.ends_with("\n2 looked at, 1 otherwise at Logto and corrected\n"), "{printed}");
     assert!(logto.calls().iter().any(|call| call.starts_with("PATCH /users/")));
     assert_eq!(sync(dir, &settings, &["--dry-run"]), "2 looked at, 0 otherwise at Logto\n");
-    assert!(!said.contains(APP.1));
+    assert!(!printed.contains(APP.1));
 
     // Without the mode there is no tenant to compare with.
     let output = command(dir).args(["logto", "sync"]).output().expect("it runs");
@@ -99,13 +99,13 @@ async fn a_tenant_is_compared_and_told(database: Option<String>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tenant_is_compared_and_told_on_sqlite() {
-    a_tenant_is_compared_and_told(None).await;
+async fn a_tenant_is_compared_and_corrected_on_sqlite() {
+    a_tenant_is_compared_and_corrected(None).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tenant_is_compared_and_told_on_postgres() {
+async fn a_tenant_is_compared_and_corrected_on_postgres() {
     let cluster = postgres::cluster().await.expect("PostgreSQL");
     cluster.create_database_from(None, "logto_sync").await.expect("a database");
-    a_tenant_is_compared_and_told(Some(cluster.url("logto_sync"))).await;
+    a_tenant_is_compared_and_corrected(Some(cluster.url("logto_sync"))).await;
 }

@@ -44,7 +44,7 @@ async fn images_are_moved_while_the_service_runs() {
     let (database, bucket) = (settings("database", "fleet"), settings("bucket", "fleet"));
     let mut serving = Serving::start(here, &database).await;
     upload(&serving).await;
-    let kept = async || {
+    let count_stored = async || {
         let keys = storage.seen("fleet").await.unwrap().keys;
         keys.iter().filter(|key| key.starts_with("avatars/")).count()
     };
@@ -54,13 +54,13 @@ async fn images_are_moved_while_the_service_runs() {
         text(&output)
     };
     assert_eq!(ran(&bucket, &["assets", "move", "--dry-run"]), "1 images would be moved to the bucket\n");
-    assert_eq!(kept().await, 0);
-    let said = ran(&bucket, &["assets", "move"]);
+    assert_eq!(count_stored().await, 0);
+    let printed = ran(&bucket, &["assets", "move"]);
     assert!(
-        said.starts_with("1 of 1\n1 images, ") && said.ends_with(" bytes moved to the bucket\n"),
-        "{said}"
+        printed.starts_with("1 of 1\n1 images, ") && printed.ends_with(" bytes moved to the bucket\n"),
+        "{printed}"
     );
-    assert_eq!(kept().await, 1);
+    assert_eq!(count_stored().await, 1);
     // The running service shows the moved image without a restart. So does a service with the other setting.
     let id = {
         let me = reqwest::Client::new().get(format!("{}/api/me", serving.url));
@@ -73,25 +73,25 @@ async fn images_are_moved_while_the_service_runs() {
         reqwest::get(path).await.expect("an answer").status().as_u16()
     };
     assert_eq!(shown(&serving).await, 200);
-    let said = ran(&bucket, &["backup", "copy"]);
-    assert!(said.contains("what is in the bucket is not in it"), "{said}");
+    let printed = ran(&bucket, &["backup", "copy"]);
+    assert!(printed.contains("what is in the bucket is not in it"), "{printed}");
     assert!(serving.stop());
 
     // A bucket that is not there keeps nothing else from working.
     let missing = settings("bucket", "nowhere");
     let mut serving = Serving::start(here, &missing).await;
     assert_eq!(shown(&serving).await, 502);
-    let told = "the bucket (assets.bucket) cannot be used now";
+    let warning = "the bucket (assets.bucket) cannot be used now";
     let limit = std::time::Instant::now() + bailiwick_testkit::PATIENCE;
-    while !serving.log().contains(told) {
+    while !serving.log().contains(warning) {
         assert!(std::time::Instant::now() < limit, "{}", serving.log());
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     let refused = run(here, &settings("database", "nowhere"), &["assets", "move"]);
     assert!(!refused.status.success());
     assert!(serving.stop());
-    let said = ran(&database, &["assets", "move"]);
-    assert!(said.ends_with(" bytes moved to the database\n"), "{said}");
-    assert_eq!(kept().await, 0);
+    let printed = ran(&database, &["assets", "move"]);
+    assert!(printed.ends_with(" bytes moved to the database\n"), "{printed}");
+    assert_eq!(count_stored().await, 0);
     assert!(!serving.log().contains(CREDENTIALS.1));
 }

@@ -22,11 +22,11 @@ fn ok(dir: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> String {
 fn no(dir: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> String {
     let mut command = command(dir);
     command.envs(settings.iter().copied()).args(["--listen", "127.0.0.1:0"]).args(arguments);
-    let (_, said) = refused(&mut command);
+    let (_, stderr) = refused(&mut command);
     for secret in [OLD, NEW, THIRD] {
-        assert!(!said.contains(secret), "{said}");
+        assert!(!stderr.contains(secret), "{stderr}");
     }
-    said
+    stderr
 }
 
 async fn another_secret_is_refused(database: String) {
@@ -47,11 +47,11 @@ async fn another_secret_is_refused(database: String) {
         &["keys", "rotate"],
         &["sessions", "list", OWNER],
     ] {
-        let said = no(dir, &new, arguments);
-        assert!(said.contains("secret (variable BAILIWICK_SECRET)"), "{said}");
+        let stderr = no(dir, &new, arguments);
+        assert!(stderr.contains("secret (variable BAILIWICK_SECRET)"), "{stderr}");
         assert!(
-            said.contains("not the secret of this database") && said.contains("previous_secret"),
-            "{said}"
+            stderr.contains("not the secret of this database") && stderr.contains("previous_secret"),
+            "{stderr}"
         );
     }
     // The place of a generated one: it is not made, as it would be another one.
@@ -91,16 +91,16 @@ async fn a_third_process_with_another_secret_does_not_start() {
     let url = cluster.url("third");
     let database = ("BAILIWICK_DATABASE__URL", url.as_str());
     let [one, two, three] = ["one", "two", "three"].map(|name| dir.path().join(name));
-    for place in [&one, &two, &three] {
-        std::fs::create_dir(place).unwrap();
+    for directory in [&one, &two, &three] {
+        std::fs::create_dir(directory).unwrap();
     }
     let first = Serving::start(&one, &[database, PUBLIC, ("BAILIWICK_SECRET", OLD)]).await;
     let second = Serving::start(&two, &[database, PUBLIC, ("BAILIWICK_SECRET", OLD)]).await;
     let token = first.owner_token();
     assert_eq!(second.status_of(&token).await, 200);
     for other in [&[database, ("BAILIWICK_SECRET", NEW)][..], &[database]] {
-        let said = no(&three, other, &["serve"]);
-        assert!(said.contains("secret"), "{said}");
+        let stderr = no(&three, other, &["serve"]);
+        assert!(stderr.contains("secret"), "{stderr}");
     }
     assert!(!three.join("data/secret").exists());
 }
@@ -114,12 +114,12 @@ async fn a_database_from_before_takes_the_first_secret(database: Option<String>)
     let token = serving.owner_token();
     assert!(serving.stop(), "{}", serving.log());
     assert_eq!(execute(&url, "DELETE FROM secrets").await, 1);
-    let kept = std::fs::read(dir.join("data/secret")).expect("the secret that was made");
+    let secret = std::fs::read(dir.join("data/secret")).expect("the secret that was made");
     std::fs::remove_file(dir.join("data/secret")).unwrap();
     let lost = no(dir, &[database], &["serve"]);
     assert!(lost.contains("there is no such file") && lost.contains("data/secret"), "{lost}");
     assert!(!dir.join("data/secret").exists(), "there was one, whatever it was");
-    std::fs::write(dir.join("data/secret"), kept).unwrap();
+    std::fs::write(dir.join("data/secret"), secret).unwrap();
     // A command that only reads does not record its secret as the database's.
     ok(dir, &[database, ("BAILIWICK_SECRET", THIRD)], &["audit"]);
     let mut serving = Serving::start(dir, &[database, PUBLIC]).await;
@@ -152,11 +152,11 @@ async fn processes_that_roll_one_after_another_keep_every_session() {
         settings.extend(previous.map(|previous| ("BAILIWICK_PREVIOUS_SECRET", previous)));
         settings
     };
-    let places = ["one", "two", "three"].map(|name| dir.path().join(name));
+    let directories = ["one", "two", "three"].map(|name| dir.path().join(name));
     let (mut all, mut tokens) = (Vec::new(), Vec::new());
-    for place in &places {
-        std::fs::create_dir(place).unwrap();
-        let serving = Serving::start(place, &with(OLD, None)).await;
+    for directory in &directories {
+        std::fs::create_dir(directory).unwrap();
+        let serving = Serving::start(directory, &with(OLD, None)).await;
         tokens.push(serving.owner_token());
         all.push(serving);
     }
@@ -165,9 +165,9 @@ async fn processes_that_roll_one_after_another_keep_every_session() {
     assert!(early.contains("does not know") && early.contains("previous_secret"), "{early}");
 
     for (secret, previous) in [(OLD, Some(NEW)), (NEW, Some(OLD))] {
-        for (n, place) in places.iter().enumerate() {
+        for (n, directory) in directories.iter().enumerate() {
             assert!(all[n].stop(), "{}", all[n].log());
-            all[n] = Serving::start(place, &with(secret, previous)).await;
+            all[n] = Serving::start(directory, &with(secret, previous)).await;
             tokens.push(all[n].owner_token());
             for serving in &all {
                 for token in &tokens {
@@ -175,8 +175,8 @@ async fn processes_that_roll_one_after_another_keep_every_session() {
                 }
             }
             if n == 0 && secret == NEW {
-                let said = no(dir.path(), &with(NEW, Some(OLD)), &["keys", "reseal"]);
-                assert!(said.contains("still seals with"), "{said}");
+                let stderr = no(dir.path(), &with(NEW, Some(OLD)), &["keys", "reseal"]);
+                assert!(stderr.contains("still seals with"), "{stderr}");
                 // A process that was left behind, and a word that was mistyped.
                 let behind = no(dir.path(), &with(OLD, None), &["serve"]);
                 assert!(behind.contains("is being replaced"), "{behind}");
@@ -191,9 +191,9 @@ async fn processes_that_roll_one_after_another_keep_every_session() {
     ok(dir.path(), &with(NEW, Some(OLD)), &["keys", "reseal"]);
     let wrong = no(dir.path(), &with(NEW, Some(THIRD)), &["serve"]);
     assert!(wrong.contains("previous_secret (variable BAILIWICK_PREVIOUS_SECRET)"), "{wrong}");
-    for (n, place) in places.iter().enumerate() {
+    for (n, directory) in directories.iter().enumerate() {
         assert!(all[n].stop(), "{}", all[n].log());
-        all[n] = Serving::start(place, &with(NEW, None)).await;
+        all[n] = Serving::start(directory, &with(NEW, None)).await;
         assert_eq!(all[n].status_of(tokens.last().expect("a token")).await, 200);
     }
     let back = no(dir.path(), &with(OLD, None), &["serve"]);
@@ -212,8 +212,8 @@ async fn a_secret_that_is_lost_for_good_is_given_up_on_purpose() {
     std::fs::remove_file(dir.join("data/secret")).unwrap();
     let lost = no(dir, &[], &["serve"]);
     assert!(lost.contains("keys adopt"), "{lost}");
-    let said = ok(dir, &[], &["keys", "adopt"]);
-    assert!(said.contains("data/secret"), "{said}");
+    let printed = ok(dir, &[], &["keys", "adopt"]);
+    assert!(printed.contains("data/secret"), "{printed}");
     let serving = Serving::start(dir, &[PUBLIC]).await;
     assert_eq!(serving.status_of(&token).await, 401, "it was signed with the one that is lost");
     assert_eq!(serving.status_of(&serving.owner_token()).await, 200);
@@ -226,8 +226,8 @@ async fn a_copy_of_the_database_does_not_give_the_secret_away() {
     assert!(serving.stop(), "{}", serving.log());
     let bytes = std::fs::read(dir.path().join("data/bailiwick.db")).unwrap();
     let plain = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, OLD.as_bytes());
-    for known in [OLD.as_bytes(), plain.as_ref()] {
-        assert!(!bytes.windows(16).any(|window| window == &known[..16]));
+    for secret in [OLD.as_bytes(), plain.as_ref()] {
+        assert!(!bytes.windows(16).any(|window| window == &secret[..16]));
     }
     let output = run(dir.path(), &["--set", &format!("secret={OLD}"), "token", OWNER]);
     assert!(output.status.success(), "{output:?}");

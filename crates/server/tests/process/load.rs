@@ -101,8 +101,9 @@ fn start(
         .collect()
 }
 
-/// Waits for the end of the queue, from which a document that failed would never go; then every system has a record and a difference for each acknowledged document, in
-/// their order, none twice. A document that was sent again because its answer was lost is the same as the latest.
+/// Waits for the end of the queue, from which a document that failed would never go; then every system has a record and
+/// a difference for each acknowledged document, in their order, none twice. A document that was sent again because its
+/// answer was lost is the same as the latest.
 async fn each_document_once(database: &str, sent: &BTreeMap<String, u64>) {
     let db = Db::open(&Options::new(database)).await.expect("the database");
     let (each, least) = WORK_OFF;

@@ -28,7 +28,7 @@ fn lines(serving: &Serving, wanted: &str) -> Vec<Value> {
 const JSON: (&str, &str) = ("BAILIWICK_LOG__FORMAT", "json");
 
 #[tokio::test]
-async fn a_line_names_its_request_at_every_level_and_refusals_are_told() {
+async fn a_line_names_its_request_at_every_level_and_refusals_are_logged() {
     // The second is answered by the proxy of alerts.
     for (path, route) in [
         ("/systems/info", "/systems/info"),
@@ -41,21 +41,21 @@ async fn a_line_names_its_request_at_every_level_and_refusals_are_told() {
         let (client, url) = (Client::new(), format!("{}/api{path}", serving.url));
         let mut refused = 0;
         while refused < 3 {
-            let asked = client.get(&url).basic_auth("SYS-1", Some("x"));
-            let asked = asked.header("x-request-id", format!("r-{refused}"));
-            let answer = asked.send().await.expect("an answer");
+            let request = client.get(&url).basic_auth("SYS-1", Some("x"));
+            let request = request.header("x-request-id", format!("r-{refused}"));
+            let answer = request.send().await.expect("an answer");
             refused += usize::from(answer.status() == 429);
         }
-        wait_until("the refusal is told", || !lines(&serving, "refused (429)").is_empty()).await;
-        let told = lines(&serving, "refused (429)");
-        assert_eq!(told.len(), 1, "{told:?}");
-        let span = &told[0]["span"];
+        wait_until("the refusal is logged", || !lines(&serving, "refused (429)").is_empty()).await;
+        let logged = lines(&serving, "refused (429)");
+        assert_eq!(logged.len(), 1, "{logged:?}");
+        let span = &logged[0]["span"];
         assert_eq!(
-            (&told[0]["level"], &span["id"], &span["method"]),
+            (&logged[0]["level"], &span["id"], &span["method"]),
             (&"WARN".into(), &"r-0".into(), &"GET".into())
         );
-        assert_eq!((&span["route"], &told[0]["times"]), (&route.into(), &1.into()), "{told:?}");
-        assert!(span.get("path").is_none(), "{told:?}");
+        assert_eq!((&span["route"], &logged[0]["times"]), (&route.into(), &1.into()), "{logged:?}");
+        assert!(span.get("path").is_none(), "{logged:?}");
     }
 }
 
@@ -65,17 +65,17 @@ async fn a_line_names_route_and_caller() {
     let settings = [JSON, ("BAILIWICK_LOG__LEVEL", "warn,bailiwick_api=debug")];
     let serving = Serving::start(dir.path(), &settings).await;
     let system = format!("{}/api/systems/01950000-0000-7000-8000-000000000000", serving.url);
-    let asked =
+    let request =
         Client::new().get(system).bearer_auth(serving.owner_token()).header("x-request-id", "find-me");
-    assert_eq!(asked.send().await.expect("an answer").status(), 404);
-    wait_until("it is told", || !lines(&serving, "request refused").is_empty()).await;
+    assert_eq!(request.send().await.expect("an answer").status(), 404);
+    wait_until("it is logged", || !lines(&serving, "request refused").is_empty()).await;
     let span = &lines(&serving, "request refused")[0]["span"];
     let (id, route, caller) = ("find-me".into(), "/systems/{id}".into(), "user".into());
     assert_eq!((&span["id"], &span["route"], &span["caller"]), (&id, &route, &caller), "{span}");
 }
 
 #[tokio::test]
-async fn a_request_that_shows_a_wrong_address_is_told_once() {
+async fn a_request_by_another_address_is_logged_once() {
     let dir = tempfile::tempdir().expect("a directory");
     let serving = Serving::start(dir.path(), &[JSON]).await;
     let sign_in = format!("{}/console/sign-in", serving.url);
@@ -83,21 +83,21 @@ async fn a_request_that_shows_a_wrong_address_is_told_once() {
     client.get(&sign_in).send().await.expect("an answer");
     assert!(lines(&serving, "http.public_url").is_empty() && lines(&serving, "trusted_proxies").is_empty());
     for _ in 0..3 {
-        let asked =
+        let request =
             client.get(&sign_in).header("host", "192.168.1.5:18080").header("x-forwarded-for", "192.0.2.1");
-        asked.send().await.expect("an answer");
+        request.send().await.expect("an answer");
     }
-    wait_until("both are told", || {
+    wait_until("both are logged", || {
         !lines(&serving, "by another address").is_empty() && !lines(&serving, "trusted_proxies").is_empty()
     })
     .await;
-    let told = lines(&serving, "by another address");
-    assert_eq!((told.len(), &told[0]["host"]), (1, &"192.168.1.5:18080".into()), "{told:?}");
+    let logged = lines(&serving, "by another address");
+    assert_eq!((logged.len(), &logged[0]["host"]), (1, &"192.168.1.5:18080".into()), "{logged:?}");
     assert_eq!(lines(&serving, "http.trusted_proxies").len(), 1);
 }
 
 #[tokio::test]
-async fn a_start_tells_where_it_is_and_what_is_probably_not_meant() {
+async fn a_start_logs_its_address_and_probable_mistakes() {
     let dir = tempfile::tempdir().expect("a directory");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("its mode");
     let secret = dir.path().join("secret-of-all");
@@ -115,8 +115,8 @@ async fn a_start_tells_where_it_is_and_what_is_probably_not_meant() {
     );
     assert_eq!(listening["configuration"], "bailiwick.toml");
     for wanted in ["APP_URL counts for nothing", "secret-of-all"] {
-        let told = lines(&serving, wanted);
-        assert!(told.len() == 1 && told[0]["level"] == "WARN", "{wanted}: {}", serving.log());
+        let logged = lines(&serving, wanted);
+        assert!(logged.len() == 1 && logged[0]["level"] == "WARN", "{wanted}: {}", serving.log());
     }
 }
 
@@ -139,15 +139,15 @@ fn a_wrong_configuration_has_a_status_of_its_own() {
     let dir = tempfile::tempdir().expect("a directory");
     let dir = dir.path();
     for level in ["warning", "err", "verbose", ""] {
-        let (code, said) = exits(dir, &[], &["--log-level", level, "config", "check"]);
-        assert!(code == Some(78) && said.contains("log.level"), "{said}");
+        let (code, stderr) = exits(dir, &[], &["--log-level", level, "config", "check"]);
+        assert!(code == Some(78) && stderr.contains("log.level"), "{stderr}");
     }
     let certificate = [("BAILIWICK_HTTP__TLS_CERTIFICATE", "no.pem"), ("BAILIWICK_HTTP__TLS_KEY", "no.key")];
     for arguments in [&["config", "check"][..], &["serve"]] {
-        let (code, said) = exits(dir, &certificate, arguments);
+        let (code, stderr) = exits(dir, &certificate, arguments);
         assert!(
-            code == Some(78) && said.contains("http.tls_certificate") && said.contains("no.pem"),
-            "{said}"
+            code == Some(78) && stderr.contains("http.tls_certificate") && stderr.contains("no.pem"),
+            "{stderr}"
         );
     }
     // Another command needs no certificate.
@@ -158,9 +158,9 @@ fn a_wrong_configuration_has_a_status_of_its_own() {
     assert!(text(&help).contains("78") && text(&help).contains("Examples:"), "{help:?}");
     let url = "postgres://user:S3cr@tP@ss#w0rd@127.0.0.1:1/db";
     for arguments in [&["config", "check"][..], &["serve"], &["migrate"]] {
-        let (code, said) = exits(dir, &[("BAILIWICK_DATABASE__URL", url)], arguments);
-        assert!(code == Some(78) && said.contains("%40"), "{said}");
-        assert!(!said.contains("S3cr") && !said.contains("ss#") && !said.contains("w0rd"), "{said}");
+        let (code, stderr) = exits(dir, &[("BAILIWICK_DATABASE__URL", url)], arguments);
+        assert!(code == Some(78) && stderr.contains("%40"), "{stderr}");
+        assert!(!stderr.contains("S3cr") && !stderr.contains("ss#") && !stderr.contains("w0rd"), "{stderr}");
     }
 }
 
@@ -172,16 +172,16 @@ async fn a_supervisor_learns_of_start_and_end() {
     let path = dir.path().join("notify");
     let socket = std::os::unix::net::UnixDatagram::bind(&path).expect("a socket");
     socket.set_read_timeout(Some(bailiwick_testkit::PATIENCE)).expect("a time");
-    let said = || {
+    let notified = || {
         let mut bytes = [0; 64];
         let length = socket.recv(&mut bytes).expect("a word");
         String::from_utf8_lossy(&bytes[..length]).into_owned()
     };
     let path = path.display().to_string();
     let mut serving = Serving::start(dir.path(), &[("NOTIFY_SOCKET", &path)]).await;
-    assert_eq!(said(), "READY=1");
+    assert_eq!(notified(), "READY=1");
     assert!(serving.stop());
-    assert_eq!(said(), "STOPPING=1");
+    assert_eq!(notified(), "STOPPING=1");
 }
 
 /// The greeting of the first start, and the end of a start that fails, are lines like all others.
@@ -200,23 +200,23 @@ async fn a_log_of_json_has_no_other_line() {
     assert!(serving.stop());
     let other = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let taken = other.local_addr().expect("its address").to_string();
-    let (code, said) = exits(dir.path(), &[JSON, ("BAILIWICK_HTTP__LISTEN", &taken)], &["serve"]);
-    let why = said.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
-    let why = why.unwrap_or_else(|| panic!("not JSON: {said}"));
+    let (code, stderr) = exits(dir.path(), &[JSON, ("BAILIWICK_HTTP__LISTEN", &taken)], &["serve"]);
+    let why = stderr.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
+    let why = why.unwrap_or_else(|| panic!("not JSON: {stderr}"));
     assert!(
         code == Some(1)
             && why["level"] == "ERROR"
             && why["message"].as_str().is_some_and(|text| text.contains("in use")),
-        "{said}"
+        "{stderr}"
     );
-    for line in serving.log().lines().chain(said.lines()) {
+    for line in serving.log().lines().chain(stderr.lines()) {
         assert!(serde_json::from_str::<Value>(line).is_ok(), "not JSON: {line}");
     }
 }
 
 /// People are sent to the address of the process that they reach.
 #[tokio::test(flavor = "multi_thread")]
-async fn processes_of_one_database_with_different_addresses_are_told() {
+async fn processes_of_one_database_with_different_addresses_are_logged() {
     let cluster = postgres::cluster().await.expect("PostgreSQL");
     cluster.create_database_from(None, "addresses").await.expect("a database");
     let database = cluster.url("addresses");
@@ -229,11 +229,11 @@ async fn processes_of_one_database_with_different_addresses_are_told() {
     let same = Serving::start(dirs[1].path(), &settings("https://one.example")).await;
     let other = Serving::start(dirs[2].path(), &settings("https://other.example")).await;
     let wanted = "another http.public_url";
-    wait_until("it is told", || lines(&other, wanted).len() == 2).await;
-    for told in lines(&other, wanted) {
-        let addresses = (&told["public_url"], &told["other"]);
+    wait_until("it is logged", || lines(&other, wanted).len() == 2).await;
+    for logged in lines(&other, wanted) {
+        let addresses = (&logged["public_url"], &logged["other"]);
         assert_eq!(addresses, (&"https://other.example".into(), &"https://one.example".into()));
-        assert!(told["level"] == "WARN" && told["host"].is_string(), "{told}");
+        assert!(logged["level"] == "WARN" && logged["host"].is_string(), "{logged}");
     }
     assert!(lines(&same, "listening").len() == 1 && lines(&same, wanted).is_empty(), "{}", same.log());
 }
@@ -256,7 +256,7 @@ async fn behind_a_door(sink: &SmtpSink, is_open: Arc<AtomicBool>) -> u16 {
 }
 
 #[tokio::test]
-async fn a_recipient_that_is_not_reached_and_its_return_are_told_once_by_name() {
+async fn a_recipient_that_fails_and_its_recovery_are_logged_once_by_name() {
     let (sink, is_open) = (SmtpSink::start().await.expect("a mail server"), Arc::new(AtomicBool::new(false)));
     let port = behind_a_door(&sink, is_open.clone()).await.to_string();
     let dir = tempfile::tempdir().expect("a directory");
@@ -279,19 +279,19 @@ async fn a_recipient_that_is_not_reached_and_its_return_are_told_once_by_name() 
     assert_eq!(sent.expect("an answer").status(), 200);
     for (wanted, level) in [("cannot be reached", "WARN"), ("is reached again", "INFO")] {
         wait_until(wanted, || !lines(&serving, wanted).is_empty()).await;
-        let told = lines(&serving, wanted);
-        let line = &told[0];
+        let logged = lines(&serving, wanted);
+        let line = &logged[0];
         assert_eq!(
-            (told.len(), &line["level"], &line["channel"]),
+            (logged.len(), &line["level"], &line["channel"]),
             (1, &level.into(), &"email".into()),
-            "{told:?}"
+            "{logged:?}"
         );
         assert_eq!(
             (&line["organization"], &line["recipient"]),
             (&"Survivor".into(), &"noc@example.org".into()),
-            "{told:?}"
+            "{logged:?}"
         );
         is_open.store(true, Relaxed);
     }
-    assert_eq!(lines(&serving, "cannot be reached").len(), 1, "between them nothing is told");
+    assert_eq!(lines(&serving, "cannot be reached").len(), 1, "nothing is logged between them");
 }

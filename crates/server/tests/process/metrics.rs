@@ -37,8 +37,8 @@ fn promtool_accepts(page: &str) {
         .expect("promtool (apt-get install prometheus)");
     promtool.stdin.take().expect("a pipe").write_all(page.as_bytes()).expect("it reads");
     let output = promtool.wait_with_output().expect("its end");
-    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    assert!(output.status.success() && said.trim().is_empty(), "{said}\n{page}");
+    let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success() && printed.trim().is_empty(), "{printed}\n{page}");
 }
 
 /// A series' value; the labels as they are written.
@@ -82,7 +82,7 @@ async fn traffic(serving: &Serving) {
     }
 }
 
-async fn prometheus_reads_what_is_told(database: Option<String>) {
+async fn prometheus_reads_the_metrics(database: Option<String>) {
     let dir = tempfile::tempdir().expect("a directory");
     let address = format!("127.0.0.1:{}", ports::spare().expect("a port"));
     // Alloy collects it as the guide says, from the address of the example in docs/observability.md.
@@ -223,15 +223,15 @@ async fn a_prometheus_scrapes(address: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn prometheus_reads_what_is_told_on_sqlite() {
-    prometheus_reads_what_is_told(None).await;
+async fn prometheus_reads_the_metrics_on_sqlite() {
+    prometheus_reads_the_metrics(None).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn prometheus_reads_what_is_told_on_postgres() {
+async fn prometheus_reads_the_metrics_on_postgres() {
     let cluster = postgres::cluster().await.expect("PostgreSQL");
     cluster.create_database_from(None, "metrics").await.expect("a database");
-    prometheus_reads_what_is_told(Some(cluster.url("metrics"))).await;
+    prometheus_reads_the_metrics(Some(cluster.url("metrics"))).await;
 }
 
 #[test]
@@ -242,8 +242,8 @@ fn an_open_listener_wants_a_token() {
         let output = crate::program::run(dir.path(), &arguments);
         (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
-    let (ok, said) = check(&[]);
-    assert!(!ok && said.contains("metrics.token") && said.contains("loopback"), "{said}");
+    let (ok, stderr) = check(&[]);
+    assert!(!ok && stderr.contains("metrics.token") && stderr.contains("loopback"), "{stderr}");
     assert!(!check(&["--set", "metrics.token=short"]).0);
     assert!(check(&["--set", "metrics.token=long-enough-to-use"]).0);
 }

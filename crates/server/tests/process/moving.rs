@@ -60,7 +60,7 @@ fn without_age(value: &mut Value) {
 }
 
 /// All answers, with those about some systems; none is an error.
-async fn seen(serving: &Serving) -> Vec<(String, Value)> {
+async fn all_answers(serving: &Serving) -> Vec<(String, Value)> {
     let (client, token) = (Client::new(), serving.owner_token());
     let get = async |path: &str| {
         let answer = client.get(format!("{}/api{path}", serving.url)).bearer_auth(&token).send().await;
@@ -172,15 +172,15 @@ async fn postgres_answers_as_sqlite_did_after_the_copy() {
     let documents = fleet::send(&serving, &database, &ids).await;
     let sending = started.elapsed();
     assert!(documents > ids.len() && ids.len() > 100, "{documents} documents of {} systems", ids.len());
-    let before = seen(&serving).await;
+    let before = all_answers(&serving).await;
     drop(serving);
 
     std::fs::write(dir.join("target"), format!("{url}\n")).expect("a file");
     let started = Instant::now();
-    let said = ok(dir, &["copy-db", "--to-file", "target"]);
-    assert!(said.contains("compared") && said.contains("inventory_records"), "{said}");
+    let printed = ok(dir, &["copy-db", "--to-file", "target"]);
+    assert!(printed.contains("compared") && printed.contains("inventory_records"), "{printed}");
     let (rows, copying) =
-        (said.lines().find(|line| line.contains("compared")).unwrap_or_default(), started.elapsed());
+        (printed.lines().find(|line| line.contains("compared")).unwrap_or_default(), started.elapsed());
     let systems = ids.len();
     writeln!(
         std::io::stderr(),
@@ -190,7 +190,7 @@ async fn postgres_answers_as_sqlite_did_after_the_copy() {
     assert!(refused(dir, &["copy-db", "--to", &url]).contains("not empty"));
 
     let moved = Serving::start(dir, &[lasting, ("BAILIWICK_DATABASE__URL", &url)]).await;
-    assert_same(&before, &seen(&moved).await);
+    assert_same(&before, &all_answers(&moved).await);
     // It goes on: credentials are good, and new rows get new numbers.
     assert_eq!(heartbeat(&moved, &credential).await, 200);
     let document = r#"{"$schema":"x","facts":{"new":true}}"#;
@@ -213,50 +213,50 @@ async fn the_dump_is_a_backup(dir: &Path, url: &str, cluster: &postgres::Cluster
         assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
     }
     let serving = Serving::start(dir, &[("BAILIWICK_DATABASE__URL", &restored)]).await;
-    let known = "SELECT COUNT(DISTINCT tablename) FROM pg_stats WHERE tablename IN ('systems', 'users')";
-    assert_eq!(cluster.query("restored", known).await.expect("an answer").trim(), "2");
-    assert!(seen(&serving).await.len() > PATHS.len());
+    let statistics = "SELECT COUNT(DISTINCT tablename) FROM pg_stats WHERE tablename IN ('systems', 'users')";
+    assert_eq!(cluster.query("restored", statistics).await.expect("an answer").trim(), "2");
+    assert!(all_answers(&serving).await.len() > PATHS.len());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_made_while_serving_is_restored_elsewhere() {
-    let (dir, place) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
-    let (dir, elsewhere) = (dir.path(), place.path());
+    let (dir, other) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+    let (dir, elsewhere) = (dir.path(), other.path());
     ok(dir, &["demo", "--still", "--organizations", "60", "--systems", "50"]);
     let serving = Serving::start(dir, &[]).await;
     let credential = one_more_system(&serving).await;
     ok(dir, &["backup", "kept/"]);
     assert!(refused(dir, &["backup", "kept"]).contains("exists"));
-    let before = seen(&serving).await;
+    let before = all_answers(&serving).await;
     drop(serving);
-    let kept = dir.join("kept");
+    let backup = dir.join("kept");
     let mode = |path: &Path| {
         std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions()) & 0o777
     };
     assert_eq!((mode(&dir.join("data")), mode(&dir.join("data/assets"))), (0o700, 0o700));
     assert_eq!(
-        (mode(&kept), mode(&kept.join("secret")), mode(&kept.join("bailiwick.db"))),
+        (mode(&backup), mode(&backup.join("secret")), mode(&backup.join("bailiwick.db"))),
         (0o700, 0o600, 0o600)
     );
 
-    let kept = kept.to_str().expect("UTF-8");
-    assert!(refused(dir, &["restore", kept]).contains("exists"), "never over something");
+    let backup = backup.to_str().expect("UTF-8");
+    assert!(refused(dir, &["restore", backup]).contains("exists"), "never over something");
     // A backup that has changed is not used.
     let secret = std::fs::read(dir.join("kept/secret")).unwrap();
     std::fs::write(dir.join("kept/secret"), "0".repeat(secret.len())).unwrap();
-    assert!(refused(elsewhere, &["restore", kept]).contains("checksum of secret differs"));
+    assert!(refused(elsewhere, &["restore", backup]).contains("checksum of secret differs"));
     assert!(!elsewhere.join("data").exists());
     std::fs::write(dir.join("kept/secret"), secret).unwrap();
     // SQLite would play the files that a killed process has left beside its database into another database.
     std::fs::create_dir(elsewhere.join("data")).unwrap();
     let log = elsewhere.join("data/bailiwick.db-wal");
     std::fs::write(&log, "of another database").unwrap();
-    assert!(refused(elsewhere, &["restore", kept]).contains("bailiwick.db-wal exists: move the files"));
+    assert!(refused(elsewhere, &["restore", backup]).contains("bailiwick.db-wal exists: move the files"));
     std::fs::remove_file(log).unwrap();
-    ok(elsewhere, &["restore", kept]);
-    assert!(refused(elsewhere, &["restore", kept]).contains("exists"));
+    ok(elsewhere, &["restore", backup]);
+    assert!(refused(elsewhere, &["restore", backup]).contains("exists"));
     let restored = Serving::start(elsewhere, &[]).await;
-    assert_same(&before, &seen(&restored).await);
+    assert_same(&before, &all_answers(&restored).await);
     assert_eq!(heartbeat(&restored, &credential).await, 200);
     let list = Client::new().get(format!("{}/collect/api/systems/backups", restored.url));
     let list: Value =

@@ -21,11 +21,11 @@ async fn a_lost_password_is_set_by_the_operator() {
     let dir = dir.path();
     let serving = Serving::start(dir, &[]).await;
     let token = serving.owner_token();
-    let (done, said) = set(dir, "short");
-    assert!(!done && said.contains("at least 12") && !said.contains("short"), "{said}");
+    let (done, printed) = set(dir, "short");
+    assert!(!done && printed.contains("at least 12") && !printed.contains("short"), "{printed}");
     assert_eq!(serving.status_of(&token).await, 200, "nothing was changed");
-    let (done, said) = set(dir, "Another-Horse-8-Battery");
-    assert!(done && said.contains(OWNER) && !said.contains("Another"), "{said}");
+    let (done, printed) = set(dir, "Another-Horse-8-Battery");
+    assert!(done && printed.contains(OWNER) && !printed.contains("Another"), "{printed}");
     assert_eq!(serving.status_of(&token).await, 401, "the sessions have ended");
     let drawn = run(dir, &["user", "set-password", OWNER, "--generate"]);
     assert!(text(&drawn).contains("password (shown only now): "), "{drawn:?}");
@@ -47,7 +47,7 @@ fn a_test_of_mail_says_which_server_did_not_take_it() {
         .args(["mail", "test", OWNER])
         .output()
         .expect("the program runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains(&format!("127.0.0.1:{port}")) && said.contains("refused"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    assert!(printed.contains(&format!("127.0.0.1:{port}")) && printed.contains("refused"), "{printed}");
 }

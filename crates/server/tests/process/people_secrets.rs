@@ -192,8 +192,8 @@ async fn the_log_is_silent(database: Option<String>) {
     pushed.send().await.expect("an answer");
     assert!(serving.stop(), "{}", serving.log());
     let log = serving.log();
-    for said in ["/auth/exchange", "/api-keys", "mail delayed", "stopped"] {
-        assert!(log.contains(said), "the log does not tell of {said}");
+    for text in ["/auth/exchange", "/api-keys", "mail delayed", "stopped"] {
+        assert!(log.contains(text), "the log does not contain {text}");
     }
     assert!(browser.hidden.len() > 20, "{}", browser.hidden.len());
     for secret in &browser.hidden {

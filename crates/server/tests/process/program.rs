@@ -60,9 +60,9 @@ pub fn refused(command: &mut Command) -> (String, String) {
         std::thread::sleep(Duration::from_millis(20));
     }
     let output = child.wait_with_output().expect("its end");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(matches!(output.status.code(), Some(1 | 78)), "{said}");
-    (text(&output), said)
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(matches!(output.status.code(), Some(1 | 78)), "{stderr}");
+    (text(&output), stderr)
 }
 
 /// Runs SQL on the database of a program that has stopped, or of one on PostgreSQL; the number of rows.

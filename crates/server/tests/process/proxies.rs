@@ -111,11 +111,12 @@ async fn does_what_the_page_says(site: Site) {
     let listening =
         site.command(&[&authorized[..], &["-N"]].concat(), "/api/events/stream").stdout(stream).spawn();
     let _listening = Ending(listening.expect("curl"));
-    let heard = |text: &str| fs::read_to_string(site.dir.join("stream")).is_ok_and(|all| all.contains(text));
-    wait_until("the stream is open", || heard("retry:")).await;
+    let received =
+        |text: &str| fs::read_to_string(site.dir.join("stream")).is_ok_and(|all| all.contains(text));
+    wait_until("the stream is open", || received("retry:")).await;
     let customer = r#"{"name":"Gamma Srl","custom_data":{"vat":"IT01234567890"}}"#;
     let customer = site.json(&[&authorized[..], &["-d", customer]].concat(), "/api/customers");
-    wait_until("the event arrives", || heard("Gamma Srl")).await;
+    wait_until("the event arrives", || received("Gamma Srl")).await;
 
     // A large document.
     let system = format!(r#"{{"name":"Milan","organization_id":{}}}"#, customer["data"]["id"]);

@@ -101,8 +101,8 @@ async fn the_log_is_silent(database: Option<String>) {
         &["--set", &url, "--set", "log.level=trace", "system", "import-credentials", "old.csv"],
     );
     assert!(imported.status.success(), "{imported:?}");
-    let said = [imported.stdout, imported.stderr].concat();
-    let mut log = serving.log() + &String::from_utf8_lossy(&said);
+    let text = [imported.stdout, imported.stderr].concat();
+    let mut log = serving.log() + &String::from_utf8_lossy(&text);
     drop(serving);
     let serving = Serving::start(dir.path(), &settings).await;
     let service = Service { url: serving.url.clone(), ..service };
@@ -122,8 +122,8 @@ async fn the_log_is_silent(database: Option<String>) {
     ]);
     log.push_str(&serving.log());
     // The log holds the requests, the reasons of their refusals, and the statements that they led to.
-    for said in ["/systems/heartbeat", "invalid system credentials", "secret_hash"] {
-        assert!(log.contains(said), "the log does not tell of {said}");
+    for text in ["/systems/heartbeat", "invalid system credentials", "secret_hash"] {
+        assert!(log.contains(text), "the log does not contain {text}");
     }
     for secret in &hidden {
         assert!(secret.len() >= 20 && !log.contains(secret.as_str()), "{secret} is in the log");

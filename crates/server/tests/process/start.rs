@@ -33,12 +33,12 @@ fn serve(dir: &Path, settings: &[(&str, &str)]) -> Command {
 
 /// The messages of a start that fails; nothing on standard output, and no Rust in them.
 fn no(dir: &Path, settings: &[(&str, &str)]) -> String {
-    let (out, said) = refused(&mut serve(dir, settings));
-    assert_eq!(out, "", "{said}");
+    let (out, stderr) = refused(&mut serve(dir, settings));
+    assert_eq!(out, "", "{stderr}");
     for debug in [" { ", "Some(", "Os {", "[FieldError", "Err("] {
-        assert!(!said.contains(debug), "{said}");
+        assert!(!stderr.contains(debug), "{stderr}");
     }
-    said
+    stderr
 }
 
 /// Waits for a text in a file.
@@ -61,13 +61,16 @@ async fn nobody_is_sent_to_an_address_before_it_answers() {
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = other.local_addr().unwrap().to_string();
     let listen = format!("127.0.0.1:{}", ports::spare().expect("a port"));
-    let said = no(dir, &[("BAILIWICK_HTTP__LISTEN", &taken)]);
-    assert!(said.contains(&taken) && said.contains("http.listen") && said.contains("in use"), "{said}");
+    let stderr = no(dir, &[("BAILIWICK_HTTP__LISTEN", &taken)]);
+    assert!(
+        stderr.contains(&taken) && stderr.contains("http.listen") && stderr.contains("in use"),
+        "{stderr}"
+    );
     let metrics = [("BAILIWICK_HTTP__LISTEN", listen.as_str()), ("BAILIWICK_METRICS__LISTEN", &taken)];
-    let said = no(dir, &metrics);
-    assert!(said.contains(&taken) && said.contains("metrics.listen"), "{said}");
-    let said = no(dir, &[("BAILIWICK_HTTP__LISTEN", &listen), ("BAILIWICK_HTTP__STATIC_DIR", "nowhere")]);
-    assert!(said.contains("http.static_dir") && said.contains("nowhere"), "{said}");
+    let stderr = no(dir, &metrics);
+    assert!(stderr.contains(&taken) && stderr.contains("metrics.listen"), "{stderr}");
+    let stderr = no(dir, &[("BAILIWICK_HTTP__LISTEN", &listen), ("BAILIWICK_HTTP__STATIC_DIR", "nowhere")]);
+    assert!(stderr.contains("http.static_dir") && stderr.contains("nowhere"), "{stderr}");
 
     // A start that fails makes no password, which would be lost. The start that succeeds makes it, and prints it when
     // the address answers.
@@ -104,10 +107,10 @@ fn a_command_does_not_greet_like_a_service() {
     ] {
         let dir = tempfile::tempdir().expect("a directory");
         let output = run(dir.path(), arguments);
-        let said = text(&output);
-        assert!(output.status.success() && said.contains("password    "), "{output:?}");
-        assert!(said.contains("owner@bailiwick.example") && said.contains("bailiwick serve"), "{said}");
-        assert!(!said.contains("is ready") && !said.contains("http://"), "nothing listens: {said}");
+        let stdout = text(&output);
+        assert!(output.status.success() && stdout.contains("password    "), "{output:?}");
+        assert!(stdout.contains("owner@bailiwick.example") && stdout.contains("bailiwick serve"), "{stdout}");
+        assert!(!stdout.contains("is ready") && !stdout.contains("http://"), "nothing listens: {stdout}");
     }
 }
 
@@ -115,17 +118,17 @@ fn a_command_does_not_greet_like_a_service() {
 fn what_cannot_be_written_is_named() {
     let dir = tempfile::tempdir().expect("a directory");
     std::fs::write(dir.path().join("file"), "no directory").unwrap();
-    let said = no(dir.path(), &[("BAILIWICK_DATA_DIR", "file/data")]);
-    assert!(said.contains("file/data") && said.contains("data_dir"), "{said}");
+    let stderr = no(dir.path(), &[("BAILIWICK_DATA_DIR", "file/data")]);
+    assert!(stderr.contains("file/data") && stderr.contains("data_dir"), "{stderr}");
     // The directory is there, and the database in it is none.
     std::fs::create_dir_all(dir.path().join("data/bailiwick.db")).unwrap();
-    let said = no(dir.path(), &[]);
-    assert!(said.contains("data/bailiwick.db"), "{said}");
+    let stderr = no(dir.path(), &[]);
+    assert!(stderr.contains("data/bailiwick.db"), "{stderr}");
     std::fs::create_dir(dir.path().join("other")).unwrap();
     std::fs::write(dir.path().join("other/bailiwick.db"), "this is a text of somebody else, and no database")
         .unwrap();
-    let said = no(dir.path(), &[("BAILIWICK_DATA_DIR", "other")]);
-    assert!(said.contains("other/bailiwick.db") && said.contains("not a database"), "{said}");
+    let stderr = no(dir.path(), &[("BAILIWICK_DATA_DIR", "other")]);
+    assert!(stderr.contains("other/bailiwick.db") && stderr.contains("not a database"), "{stderr}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -133,39 +136,40 @@ async fn a_postgresql_that_is_away_is_named_with_the_cause() {
     let dir = tempfile::tempdir().expect("a directory");
     let port = ports::spare().expect("a port").to_string();
     let url = format!("postgres://fleet:not-for-the-log@127.0.0.1:{port}/fleet");
-    let said = no(dir.path(), &[("BAILIWICK_DATABASE__URL", &url)]);
+    let stderr = no(dir.path(), &[("BAILIWICK_DATABASE__URL", &url)]);
     for part in ["127.0.0.1", &port, "refused", "database.url", "PostgreSQL"] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(stderr.contains(part), "{part}: {stderr}");
     }
-    assert!(!said.contains("pool") && !said.contains("not-for-the-log"), "{said}");
+    assert!(!stderr.contains("pool") && !stderr.contains("not-for-the-log"), "{stderr}");
     // A server that takes the connection and says nothing.
     let mute = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = mute.local_addr().unwrap().port().to_string();
-    let said =
+    let stderr =
         no(dir.path(), &[("BAILIWICK_DATABASE__URL", &format!("postgres://fleet@127.0.0.1:{port}/fleet"))]);
-    assert!(said.contains(&port) && said.contains("no answer"), "{said}");
-    let said = no(dir.path(), &[("BAILIWICK_DATABASE__URL", "postgres://fleet@no-such-host.invalid/fleet")]);
-    assert!(said.contains("no-such-host.invalid"), "{said}");
+    assert!(stderr.contains(&port) && stderr.contains("no answer"), "{stderr}");
+    let stderr =
+        no(dir.path(), &[("BAILIWICK_DATABASE__URL", "postgres://fleet@no-such-host.invalid/fleet")]);
+    assert!(stderr.contains("no-such-host.invalid"), "{stderr}");
     let cluster = postgres::cluster().await.expect("PostgreSQL");
     let url = cluster.url("there_is_none");
-    let said = no(dir.path(), &[("BAILIWICK_DATABASE__URL", &url)]);
-    assert!(said.contains("there_is_none") && said.contains("does not exist"), "{said}");
+    let stderr = no(dir.path(), &[("BAILIWICK_DATABASE__URL", &url)]);
+    assert!(stderr.contains("there_is_none") && stderr.contains("does not exist"), "{stderr}");
 }
 
 #[test]
-fn an_owner_s_weak_password_is_told_in_words() {
+fn a_weak_password_of_the_owner_is_explained() {
     let dir = tempfile::tempdir().expect("a directory");
     for (password, words) in [
         ("short", "at least 12"),
         ("correct-horse-7-battery", "upper-case"),
         ("Correct-Horse-X-Battery", "digit"),
     ] {
-        let said = no(dir.path(), &[("BAILIWICK_OWNER_PASSWORD", password)]);
-        assert!(said.contains("owner.password (variable BAILIWICK_OWNER_PASSWORD)"), "{said}");
-        assert!(said.contains(words) && !said.contains(password), "{said}");
+        let stderr = no(dir.path(), &[("BAILIWICK_OWNER_PASSWORD", password)]);
+        assert!(stderr.contains("owner.password (variable BAILIWICK_OWNER_PASSWORD)"), "{stderr}");
+        assert!(stderr.contains(words) && !stderr.contains(password), "{stderr}");
     }
-    let said = no(dir.path(), &[("BAILIWICK_OWNER__NAME", &"n".repeat(300))]);
-    assert!(said.contains("owner.name (variable BAILIWICK_OWNER__NAME)"), "{said}");
+    let stderr = no(dir.path(), &[("BAILIWICK_OWNER__NAME", &"n".repeat(300))]);
+    assert!(stderr.contains("owner.name (variable BAILIWICK_OWNER__NAME)"), "{stderr}");
 }
 
 /// Makes a database with a migration that this program does not know.
@@ -177,17 +181,17 @@ async fn newer_database(dir: &Path, url: &str) {
     assert_eq!(execute(url, newer).await, 1);
 }
 
-fn is_told(dir: &Path, url: &str) {
-    let said = no(dir, &[("BAILIWICK_DATABASE__URL", url)]);
-    assert!(said.contains("newer") && said.contains("9999") && said.contains("upgrade"), "{said}");
+fn refuses_newer_database(dir: &Path, url: &str) {
+    let stderr = no(dir, &[("BAILIWICK_DATABASE__URL", url)]);
+    assert!(stderr.contains("newer") && stderr.contains("9999") && stderr.contains("upgrade"), "{stderr}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_newer_sqlite_file_is_told() {
+async fn a_newer_sqlite_file_is_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     let url = format!("sqlite:{}", dir.path().join("newer.db").display());
     newer_database(dir.path(), &url).await;
-    is_told(dir.path(), &url);
+    refuses_newer_database(dir.path(), &url);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -209,25 +213,25 @@ async fn the_schema_of_the_next_version_is_used_while_it_supports_this_one() {
     let log = beside.log();
     assert!(log.contains("WARN") && log.contains("a newer version") && log.contains("9999"), "{log}");
     assert_eq!(execute(&url, "UPDATE schema_compatibility SET oldest = 9999").await, 1);
-    is_told(dir.path(), &url);
+    refuses_newer_database(dir.path(), &url);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn settings_of_an_owner_who_is_there_are_named_at_the_level_of_debugging() {
-    const TOLD: &str = "only the first start reads these settings";
+    const WARNING: &str = "only the first start reads these settings";
     let dir = tempfile::tempdir().expect("a directory");
     let mut first = Serving::start(dir.path(), &[]).await;
     assert!(first.stop(), "{}", first.log());
-    assert!(!first.log().contains(TOLD), "{}", first.log());
+    assert!(!first.log().contains(WARNING), "{}", first.log());
     drop(first);
     let email = ("BAILIWICK_OWNER_EMAIL", "other@example.org");
     let mut second = Serving::start(dir.path(), &[email]).await;
-    assert!(second.stop() && !second.log().contains(TOLD), "{}", second.log());
+    assert!(second.stop() && !second.log().contains(WARNING), "{}", second.log());
     drop(second);
     let third =
         Serving::start(dir.path(), &[email, ("BAILIWICK_LOG__LEVEL", "info,bailiwick_server=debug")]).await;
     let log = third.log();
-    let line = log.lines().find(|line| line.contains(TOLD)).unwrap_or_else(|| panic!("{log}"));
+    let line = log.lines().find(|line| line.contains(WARNING)).unwrap_or_else(|| panic!("{log}"));
     assert!(line.contains("DEBUG") && line.contains("BAILIWICK_OWNER_EMAIL"), "{line}");
     assert!(line.contains("BAILIWICK_OWNER_PASSWORD") && line.contains("user create-owner"), "{line}");
     assert!(!log.contains("Correct-Horse"), "{log}");

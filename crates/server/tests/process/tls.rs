@@ -128,7 +128,7 @@ fn settings(metrics: &str) -> [(&str, &str); 3] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_end_of_a_certificate_is_told_before_it_comes() {
+async fn a_warning_precedes_the_end_of_a_certificate() {
     let dir = tempfile::tempdir().expect("a directory");
     let dir = dir.path();
     let expires = async |metrics: &str| {
@@ -175,46 +175,48 @@ async fn the_end_of_a_certificate_is_told_before_it_comes() {
 }
 
 #[test]
-fn what_is_wrong_with_a_certificate_is_said_of_the_right_file() {
+fn a_problem_with_a_certificate_names_the_right_file() {
     let dir = tempfile::tempdir().expect("a directory");
     let dir = dir.path();
     let metrics = "127.0.0.1:0";
     let no = || {
         let mut command = command(dir);
         command.env("BAILIWICK_HTTP__LISTEN", "127.0.0.1:0").envs(settings(metrics)).arg("serve");
-        let (_, said) = crate::program::refused(&mut command);
-        said
+        let (_, stderr) = crate::program::refused(&mut command);
+        stderr
     };
     renew(dir, "first.pem");
     // A block of the right name with something else in it.
     fs::write(dir.join("cert.pem"), pem("CERTIFICATE", b"no certificate at all")).unwrap();
-    let said = no();
-    assert!(said.contains("cert.pem") && said.contains("http.tls_certificate"), "{said}");
-    assert!(!said.contains("key.pem"), "the key is right: {said}");
+    let stderr = no();
+    assert!(stderr.contains("cert.pem") && stderr.contains("http.tls_certificate"), "{stderr}");
+    assert!(!stderr.contains("key.pem"), "the key is right: {stderr}");
     fs::copy(dir.join("first.pem"), dir.join("cert.pem")).unwrap();
     // The second of a chain counts too.
     let chain = fs::read_to_string(dir.join("first.pem")).unwrap() + &pem("CERTIFICATE", b"garbage");
     fs::write(dir.join("cert.pem"), chain).unwrap();
-    let said = no();
-    assert!(said.contains("cert.pem") && !said.contains("key.pem"), "{said}");
+    let stderr = no();
+    assert!(stderr.contains("cert.pem") && !stderr.contains("key.pem"), "{stderr}");
     fs::copy(dir.join("first.pem"), dir.join("cert.pem")).unwrap();
     let key = fs::read(dir.join("key.pem")).unwrap();
     fs::write(dir.join("key.pem"), pem("PRIVATE KEY", b"no key at all")).unwrap();
-    let said = no();
+    let stderr = no();
     assert!(
-        said.contains("key.pem") && said.contains("http.tls_key") && !said.contains("cert.pem"),
-        "{said}"
+        stderr.contains("key.pem") && stderr.contains("http.tls_key") && !stderr.contains("cert.pem"),
+        "{stderr}"
     );
     fs::write(dir.join("key.pem"), key).unwrap();
     // Each is good by itself.
     ending(dir, (2199, 1, 1));
     fs::copy(dir.join("first.pem"), dir.join("cert.pem")).unwrap();
-    let said = no();
+    let stderr = no();
     assert!(
-        said.contains("cert.pem") && said.contains("key.pem") && said.contains("do not belong together"),
-        "{said}"
+        stderr.contains("cert.pem")
+            && stderr.contains("key.pem")
+            && stderr.contains("do not belong together"),
+        "{stderr}"
     );
     fs::remove_file(dir.join("key.pem")).unwrap();
-    let said = no();
-    assert!(said.contains("key.pem") && said.contains("No such file"), "{said}");
+    let stderr = no();
+    assert!(stderr.contains("key.pem") && stderr.contains("No such file"), "{stderr}");
 }

@@ -56,17 +56,17 @@ fn named<'s>(spans: &'s [Value], name: &str) -> Option<&'s Value> {
     spans.iter().find(|span| span["name"] == name)
 }
 
-struct Places {
+struct Services {
     collector: Recorder,
     router: Recorder,
     dir: tempfile::TempDir,
 }
 
-impl Places {
-    async fn new() -> Places {
+impl Services {
+    async fn new() -> Services {
         let collector = Recorder::start(|_| Answer::json(200, &json!({}))).await.expect("a collector");
         let router = Recorder::start(|_| Answer::json(200, &json!([]))).await.expect("a router");
-        Places { collector, router, dir: tempfile::tempdir().expect("a directory") }
+        Services { collector, router, dir: tempfile::tempdir().expect("a directory") }
     }
 
     async fn serve(&self, database: Option<&str>, more: &[(&str, &str)]) -> Serving {
@@ -109,9 +109,9 @@ async fn push(serving: &Serving, traceparent: &str) {
 }
 
 async fn traces_reach_a_collector(database: Option<String>) {
-    let places = Places::new().await;
+    let services = Services::new().await;
     let (endpoint, metrics) =
-        (places.collector.url(), format!("127.0.0.1:{}", ports::spare().expect("a port")));
+        (services.collector.url(), format!("127.0.0.1:{}", ports::spare().expect("a port")));
     let settings = [
         ("BAILIWICK_TELEMETRY__OTLP_ENDPOINT", endpoint.as_str()),
         ("BAILIWICK_TELEMETRY__OTLP_AUTHORIZATION", SECRET),
@@ -119,26 +119,26 @@ async fn traces_reach_a_collector(database: Option<String>) {
         ("BAILIWICK_METRICS__LISTEN", &metrics),
         ("BAILIWICK_LOG__LEVEL", "trace"),
     ];
-    let mut serving = places.serve(database.as_deref(), &settings).await;
+    let mut serving = services.serve(database.as_deref(), &settings).await;
     push(&serving, &format!("00-{TRACE}-{CALLER}-01")).await;
 
     let proxied = "POST /{service}/api/v2/alerts";
-    wait_until("the push is told", || named(&spans(&places.collector), proxied).is_some()).await;
-    let all = spans(&places.collector);
+    wait_until("the push is exported", || named(&spans(&services.collector), proxied).is_some()).await;
+    let all = spans(&services.collector);
     let request = named(&all, proxied).expect("it");
     assert_eq!((request["traceId"].as_str(), request["parentSpanId"].as_str()), (Some(TRACE), Some(CALLER)));
     assert_eq!(request["kind"], 2);
-    let said = attributes(request);
-    let keys: Vec<&str> = said.keys().copied().collect();
+    let attrs = attributes(request);
+    let keys: Vec<&str> = attrs.keys().copied().collect();
     assert_eq!(keys, ["http.request.method", "http.response.status_code", "http.route", "request.id"]);
-    assert_eq!((said["request.id"], said["http.response.status_code"]), (&json!("push-1"), &json!("200")));
+    assert_eq!((attrs["request.id"], attrs["http.response.status_code"]), (&json!("push-1"), &json!("200")));
     let within = |name: &str| {
         let is_within = |span: &&Value| span["name"] == name && span["parentSpanId"] == request["spanId"];
         all.iter().find(is_within).cloned()
     };
     let call = within("alert router").expect("a call");
     assert_eq!((call["kind"].as_u64(), call["traceId"].as_str()), (Some(3), Some(TRACE)));
-    let pushes = places.pushes();
+    let pushes = services.pushes();
     assert_eq!(pushes.len(), 1);
     let passed = format!("00-{TRACE}-{}-01", call["spanId"].as_str().expect("an id"));
     assert_eq!(
@@ -151,8 +151,8 @@ async fn traces_reach_a_collector(database: Option<String>) {
     let is_commit = |span: &Value| span["name"] == "transaction" && span["parentSpanId"] == system["spanId"];
     let commit = all.iter().find(|span| is_commit(span)).expect("its transaction");
     let engine = if database.is_some() { "postgresql" } else { "sqlite" };
-    let said = attributes(commit);
-    assert_eq!((said["db.system.name"], said["db.operation.name"]), (&json!(engine), &json!("COMMIT")));
+    let attrs = attributes(commit);
+    assert_eq!((attrs["db.system.name"], attrs["db.operation.name"]), (&json!(engine), &json!("COMMIT")));
 
     // The last spans arrive before the process ends.
     let response =
@@ -165,7 +165,7 @@ async fn traces_reach_a_collector(database: Option<String>) {
         "{page}"
     );
     assert!(serving.stop());
-    let all = spans(&places.collector);
+    let all = spans(&services.collector);
     let is_last = |span: &Value| attributes(span).get("http.response.status_code") == Some(&&json!("404"));
     assert!(all.iter().any(is_last), "{all:#?}");
     let text = json!(all).to_string();
@@ -190,45 +190,45 @@ async fn traces_reach_a_collector_on_postgres() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_the_setting_nothing_is_told_and_nothing_given_on() {
-    let places = Places::new().await;
-    let mut serving = places.serve(None, &[]).await;
+async fn without_the_setting_no_trace_is_exported_or_propagated() {
+    let services = Services::new().await;
+    let mut serving = services.serve(None, &[]).await;
     push(&serving, &format!("00-{TRACE}-{CALLER}-01")).await;
     assert!(serving.stop());
-    let pushes = places.pushes();
+    let pushes = services.pushes();
     assert_eq!(pushes.len(), 1);
     assert!(pushes[0].values("traceparent").is_empty(), "{:?}", pushes[0].headers);
-    assert!(places.collector.requests().is_empty());
+    assert!(services.collector.requests().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn callers_lessen_and_garbage_does_not_count() {
-    let places = Places::new().await;
-    let endpoint = places.collector.url();
+    let services = Services::new().await;
+    let endpoint = services.collector.url();
     let settings = [
         ("BAILIWICK_TELEMETRY__OTLP_ENDPOINT", endpoint.as_str()),
         ("BAILIWICK_TELEMETRY__OTLP_AUTHORIZATION", SECRET),
         ("BAILIWICK_TELEMETRY__SERVICE_NAME", "portal"),
     ];
-    let mut serving = places.serve(None, &settings).await;
+    let mut serving = services.serve(None, &settings).await;
     push(&serving, &format!("00-{TRACE}-{CALLER}-00")).await;
     push(&serving, &format!("00-{TRACE}-{CALLER}-01; drop")).await;
     assert!(serving.stop());
-    let pushes = places.pushes();
+    let pushes = services.pushes();
     let [unwanted, fresh] = &pushes[..] else { panic!("{pushes:?}") };
     let (unwanted, fresh) =
         (unwanted.value("traceparent").expect("one"), fresh.value("traceparent").expect("one"));
     assert!(unwanted.starts_with(&format!("00-{TRACE}-")) && unwanted.ends_with("-00"), "{unwanted}");
     assert!(!fresh.contains(TRACE) && fresh.ends_with("-01") && fresh.len() == 55, "{fresh}");
-    assert!(spans(&places.collector).iter().all(|span| span["traceId"] != TRACE));
+    assert!(spans(&services.collector).iter().all(|span| span["traceId"] != TRACE));
 }
 
 /// The service does its work, ends well, and says so once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dead_collector_costs_a_warning() {
-    let places = Places::new().await;
+    let services = Services::new().await;
     let endpoint = format!("http://127.0.0.1:{}", ports::spare().expect("a port"));
-    let mut serving = places.serve(None, &[("BAILIWICK_TELEMETRY__OTLP_ENDPOINT", &endpoint)]).await;
+    let mut serving = services.serve(None, &[("BAILIWICK_TELEMETRY__OTLP_ENDPOINT", &endpoint)]).await;
     push(&serving, "").await;
     wait_until("the warning", || serving.log().contains("trace export failed")).await;
     assert!(serving.stop());
@@ -244,9 +244,9 @@ fn settings_are_checked() {
         .args(["config", "check"])
         .output()
         .expect("the program runs");
-    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     assert!(!output.status.success());
     for name in ["telemetry.otlp_endpoint", "telemetry.sample_ratio"] {
-        assert!(said.contains(name), "{said}");
+        assert!(printed.contains(name), "{printed}");
     }
 }

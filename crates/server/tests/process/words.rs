@@ -31,7 +31,7 @@ fn debug_output(code: &str) -> Vec<String> {
     for (at, _) in code.match_indices("?}") {
         let inside = code[..at].rfind('{').map(|from| &code[from..at]).unwrap_or_default();
         if inside.contains(':') && !inside.contains([' ', '\n', '"']) {
-            found.push(place(code, at));
+            found.push(line_at(code, at));
         }
     }
     for level in ["trace!(", "debug!(", "info!(", "warn!(", "error!(", "event!(", "span!("] {
@@ -42,14 +42,14 @@ fn debug_output(code: &str) -> Vec<String> {
                 before.is_empty() || before.ends_with([',', '='])
             };
             if arguments.match_indices('?').any(|m| named(&m)) {
-                found.push(place(code, at));
+                found.push(line_at(code, at));
             }
         }
     }
     found
 }
 
-fn place(code: &str, at: usize) -> String {
+fn line_at(code: &str, at: usize) -> String {
     let number = code[..at].matches('\n').count();
     format!("{}: {}", number + 1, code.lines().nth(number).unwrap_or_default().trim())
 }
@@ -97,7 +97,7 @@ fn no_text_is_made_of_rust_s_debug_output() {
     let mut found = Vec::new();
     for file in files {
         let code = product(&fs::read_to_string(&file).expect("a source"));
-        found.extend(debug_output(&code).into_iter().map(|place| format!("{}:{place}", file.display())));
+        found.extend(debug_output(&code).into_iter().map(|line| format!("{}:{line}", file.display())));
     }
     assert!(found.is_empty(), "write words:\n{}", found.join("\n"));
 }

@@ -49,11 +49,11 @@ pub(crate) async fn unassign_below(
     org_type: OrgType,
     now: Ts,
 ) -> Result<(), StoreError> {
-    let below = crate::tree::subtree_column(org_type, "id");
-    let home = crate::tree::subtree_column(org_type, "home_id");
+    let below_column = crate::tree::subtree_column(org_type, "id");
+    let home_column = crate::tree::subtree_column(org_type, "home_id");
     let assigned = format!(
-        "FROM applications a WHERE a.organization_id IN (SELECT o.id FROM organizations o WHERE o.{below} = ?) \
-         AND a.{home} <> ?"
+        "FROM applications a WHERE a.organization_id IN \
+         (SELECT o.id FROM organizations o WHERE o.{below_column} = ?) AND a.{home_column} <> ?"
     );
     // No other transaction changes these systems or their counters from here on.
     for hold in [
@@ -82,7 +82,7 @@ pub(crate) async fn unassign_below(
     .await?;
     Q::new(&format!(
         "UPDATE applications SET organization_id = NULL, status = 'unassigned', updated_at = ? \
-         WHERE organization_id IN (SELECT o.id FROM organizations o WHERE o.{below} = ?)"
+         WHERE organization_id IN (SELECT o.id FROM organizations o WHERE o.{below_column} = ?)"
     ))
     .bind(now)
     .bind(root)
@@ -167,8 +167,8 @@ pub(super) async fn adjust(tx: &mut Tx, before: Tally, now: Tally) -> Result<(),
     for (home, _) in assignments.keys() {
         homes.entry(*home).or_default();
     }
-    for (home, by) in &homes {
-        Q::new(ADD_LISTED).bind(*by).bind(*home).run(&mut *tx).await?;
+    for (home, delta) in &homes {
+        Q::new(ADD_LISTED).bind(*delta).bind(*home).run(&mut *tx).await?;
     }
     if moves_totals(&kinds) {
         tx.applications_changed();
@@ -189,7 +189,7 @@ fn difference<K: Ord>(before: Pairs<K>, mut now: Pairs<K>) -> Pairs<K> {
         let entry = now.entry(key).or_default();
         *entry = (entry.0 - a, entry.1 - b);
     }
-    now.retain(|_, by| *by != (0, 0));
+    now.retain(|_, delta| *delta != (0, 0));
     now
 }
 
@@ -200,7 +200,7 @@ fn moves_totals(kinds: &Pairs<ApplicationKind>) -> bool {
         let entry = modules.entry((kind.home, &kind.instance_of)).or_default();
         *entry = (entry.0 + unassigned, entry.1 + assigned);
     }
-    modules.values().any(|by| *by != (0, 0))
+    modules.values().any(|delta| *delta != (0, 0))
 }
 
 async fn write_kinds(tx: &mut Tx, kinds: &Pairs<ApplicationKind>) -> Result<(), StoreError> {
@@ -338,8 +338,8 @@ pub(crate) async fn add(tx: &mut Tx, rows: &[Added]) -> Result<(), StoreError> {
         *entry = (entry.0 + assigned, entry.1 + assigned);
     }
     assignments.retain(|_, n| *n != (0, 0));
-    for (home, by) in homes {
-        Q::new(ADD_LISTED).bind(by).bind(home).run(&mut *tx).await?;
+    for (home, delta) in homes {
+        Q::new(ADD_LISTED).bind(delta).bind(home).run(&mut *tx).await?;
     }
     tx.applications_changed();
     tx.application_texts_changed();

@@ -74,7 +74,7 @@ impl Seen {
 /// The applications a document lists.
 #[derive(Clone, Debug)]
 pub enum Listed {
-    /// The same text as in the previous document.
+    /// Unchanged: the text of the previous document.
     Again,
     /// Nothing; stored applications do not count as missing then.
     Nothing,
@@ -102,12 +102,12 @@ pub async fn store_listed(
     mut fresh: impl FnMut() -> ApplicationId,
 ) -> Result<(), StoreError> {
     let mut hosts = hosts(tx, &arrivals).await?;
-    let asked: BTreeSet<SystemId> = arrivals
+    let affected: BTreeSet<SystemId> = arrivals
         .iter()
         .filter(|a| hosts.get(&a.system_id).is_some_and(|host| host.must_look(&a.listed)))
         .map(|a| a.system_id)
         .collect();
-    let mut rows = known(tx, &asked).await?;
+    let mut rows = read_rows(tx, &affected).await?;
     let before = tally(&hosts, &rows);
     let mut surplus = Surplus::new();
     for arrival in arrivals {
@@ -135,12 +135,12 @@ pub async fn store_listed(
         write(tx, chunk, &mut ids).await?;
         left = rest;
     }
-    tell(tx, &changed, &ids, now).await?;
+    write_events(tx, &changed, &ids, now).await?;
     counts::adjust(tx, before, after).await
 }
 
 /// Writes an event for each application that is new, back, missing or changed.
-async fn tell(
+async fn write_events(
     tx: &mut Tx,
     changed: &[(ApplicationId, &Host, &Row)],
     ids: &Ids,
@@ -293,10 +293,10 @@ impl Row {
         if !is_back && was == self.seen {
             return;
         }
-        let found = |seen: &Seen| (seen.display_name.clone(), seen.instance_of.clone(), seen.is_listed());
+        let searched = |seen: &Seen| (seen.display_name.clone(), seen.instance_of.clone(), seen.is_listed());
         self.changes_search |= match is_back {
             true => self.seen.is_listed(),
-            false => (was.is_listed() || self.seen.is_listed()) && found(&was) != found(&self.seen),
+            false => (was.is_listed() || self.seen.is_listed()) && searched(&was) != searched(&self.seen),
         };
         let like_before = Seen { inventory_data: self.seen.inventory_data.clone(), ..was };
         if is_back || like_before != self.seen {
@@ -321,9 +321,9 @@ impl Row {
 }
 
 fn list(rows: &mut BTreeMap<String, Row>, seen: Vec<Seen>, times: Times) {
-    let named: BTreeSet<&str> = seen.iter().map(|s| s.module_id.as_str()).collect();
+    let listed_ids: BTreeSet<&str> = seen.iter().map(|s| s.module_id.as_str()).collect();
     rows.iter_mut()
-        .filter(|(id, _)| !named.contains(id.as_str()))
+        .filter(|(id, _)| !listed_ids.contains(id.as_str()))
         .for_each(|(_, row)| row.mark_missing(times));
     for mut seen in seen {
         if let Some((end, _)) = seen.version.char_indices().nth(VERSION_CHARS) {
@@ -369,15 +369,15 @@ type Rows = BTreeMap<SystemId, BTreeMap<String, Row>>;
 /// The ids of applications by system and module.
 type Ids = BTreeMap<(Uuid, String), Uuid>;
 
-async fn known(tx: &mut Tx, systems: &BTreeSet<SystemId>) -> Result<Rows, StoreError> {
+async fn read_rows(tx: &mut Tx, systems: &BTreeSet<SystemId>) -> Result<Rows, StoreError> {
     let mut rows = Rows::new();
     if systems.is_empty() {
         return Ok(rows);
     }
     let mut q = Q::new(KNOWN);
     q.list(systems.iter().copied()).push(")");
-    let known: Vec<KnownRow> = q.all(tx).await?;
-    for k in known {
+    let stored: Vec<KnownRow> = q.all(tx).await?;
+    for k in stored {
         let row = Row {
             organization: k.organization_id,
             updated_at: k.updated_at.0,

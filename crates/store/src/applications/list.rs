@@ -44,18 +44,18 @@ struct Spec<'a> {
     is_few: bool,
 }
 
-/// A page of the listed applications in scope with the true total. `known`: that total, where it is known.
+/// A page of the listed applications in scope with the true total. `known_total`: that total, where it is known.
 pub async fn list(
     db: &Db,
     scope: &Scope,
     filter: &ApplicationFilter,
     order: (ApplicationOrder, SortDirection),
     request: PageRequest,
-    known: Option<u64>,
+    known_total: Option<u64>,
 ) -> Result<Page<ApplicationRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let spec = Spec::of(db, scope, filter, &expanded, order);
-    let total = match known {
+    let total = match known_total {
         Some(total) => total,
         None => spec.total().await?,
     };
@@ -87,9 +87,9 @@ pub async fn walk(
 ) -> Result<WalkStep<ApplicationRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let spec = Spec::of(db, scope, filter, &expanded, order).with_total(total);
-    let runs = spec.walk_runs().into_iter().map(|run| (run, spec.by(run)));
+    let runs = spec.walk_runs().into_iter().map(|part| (part, spec.sort_key(part)));
     let ids =
-        |run: &Option<AssignmentPart>, after: Option<&Position>, limit| spec.ids_query(*run, after, limit);
+        |part: &Option<AssignmentPart>, after: Option<&Position>, limit| spec.ids_query(*part, after, limit);
     let (ids, next) = walk::walk(db, runs, step, ids).await?;
     Ok(WalkStep { rows: by_ids(db, &ids).await?, next })
 }
@@ -103,8 +103,8 @@ pub fn walk_query(
 ) -> Option<Q> {
     let filter = ApplicationFilter::default();
     let spec = Spec::of(db, scope, &filter, &[], order);
-    let run = spec.walk_runs().into_iter().nth(step.run())?;
-    Some(spec.ids_query(run, step.after.as_ref(), step.rows))
+    let part = spec.walk_runs().into_iter().nth(step.run())?;
+    Some(spec.ids_query(part, step.after.as_ref(), step.rows))
 }
 
 /// How many listed applications in scope match.
@@ -120,7 +120,7 @@ pub(super) fn push_visible(q: &mut Q, scope: &Scope) {
     push_shown(q, scope);
 }
 
-/// The same without the word WHERE.
+/// Appends the conditions of visible rows and the scope, without the word WHERE.
 fn push_shown(q: &mut Q, scope: &Scope) {
     q.push(concat!(listed!(), " AND s.deleted_at IS NULL AND h.eff_deleted_at IS NULL"));
     push_scope(q, "a", "home_id", scope);
@@ -147,7 +147,7 @@ impl<'a> Spec<'a> {
         Spec { db, scope, filter, expanded, order, direction, is_few: false }
     }
 
-    /// The same list, with the way to a page that suits its length.
+    /// This list, read in the way that suits its length.
     fn with_total(self, total: u64) -> Spec<'a> {
         Spec { is_few: total <= MAX_SORTED && *self.filter != ApplicationFilter::default(), ..self }
     }
@@ -182,25 +182,25 @@ impl<'a> Spec<'a> {
             .sum())
     }
 
-    /// The ids of a page, in order. Their rows are read by a second statement: PostgreSQL would plan a single one with all its
-    /// joins anew for each page, which takes longer than both.
+    /// The ids of a page, in order. Their rows are read by a second statement: PostgreSQL would plan a single one with
+    /// all its joins anew for each page, which takes longer than both.
     async fn page(&self, request: PageRequest) -> Result<Vec<Uuid>, StoreError> {
         let (mut offset, mut wanted) = (request.offset(), request.page_size);
         if self.order != ApplicationOrder::OrganizationName {
             return self.ids(None, (wanted, offset)).await;
         }
         let mut ids = Vec::new();
-        for run in self.runs() {
-            let found = self.ids(Some(run), (wanted, offset)).await?;
-            if found.is_empty() {
+        for part in self.runs() {
+            let page = self.ids(Some(part), (wanted, offset)).await?;
+            if page.is_empty() {
                 if offset > 0 {
-                    offset = offset.saturating_sub(self.count(run).await?);
+                    offset = offset.saturating_sub(self.count(part).await?);
                 }
                 continue;
             }
-            wanted = wanted.saturating_sub(found.len() as u64);
+            wanted = wanted.saturating_sub(page.len() as u64);
             offset = 0;
-            ids.extend(found);
+            ids.extend(page);
             if wanted == 0 {
                 break;
             }
@@ -211,7 +211,7 @@ impl<'a> Spec<'a> {
     /// The runs by the organization's name, in order.
     fn runs(&self) -> Vec<AssignmentPart> {
         let mut runs = vec![AssignmentPart::Assigned, AssignmentPart::Elsewhere, AssignmentPart::Unassigned];
-        runs.retain(|run| *run != AssignmentPart::Elsewhere || *self.scope != Scope::Everything);
+        runs.retain(|part| *part != AssignmentPart::Elsewhere || *self.scope != Scope::Everything);
         if self.direction == SortDirection::Desc {
             runs.reverse();
         }
@@ -227,23 +227,23 @@ impl<'a> Spec<'a> {
     }
 
     /// At most so many applications of a run, behind the position if there is one.
-    fn ids_query(&self, run: Option<AssignmentPart>, after: Option<&Position>, limit: u64) -> Q {
+    fn ids_query(&self, part: Option<AssignmentPart>, after: Option<&Position>, limit: u64) -> Q {
         let mut q = Q::new("");
-        self.push_ids(&mut q, run, after, (limit, 0));
+        self.push_ids(&mut q, part, after, (limit, 0));
         q
     }
 
-    fn by(&self, run: Option<AssignmentPart>) -> SortKey {
-        let is_by_id = matches!(run, Some(AssignmentPart::Elsewhere | AssignmentPart::Unassigned));
+    fn sort_key(&self, part: Option<AssignmentPart>) -> SortKey {
+        let is_by_id = matches!(part, Some(AssignmentPart::Elsewhere | AssignmentPart::Unassigned));
         let column = if is_by_id { None } else { Some(self.order.column()) };
         SortKey { column, id: "a.id" }
     }
 
-    async fn count(&self, run: AssignmentPart) -> Result<u64, StoreError> {
+    async fn count(&self, part: AssignmentPart) -> Result<u64, StoreError> {
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM applications a");
         q.push(JOINS);
         push_visible(&mut q, self.scope);
-        match run {
+        match part {
             AssignmentPart::Assigned => self.push_assigned(&mut q, "IN"),
             AssignmentPart::Elsewhere => self.push_assigned(&mut q, "NOT IN"),
             AssignmentPart::Unassigned => {
@@ -266,9 +266,9 @@ impl<'a> Spec<'a> {
         }
     }
 
-    async fn ids(&self, run: Option<AssignmentPart>, part: (u64, u64)) -> Result<Vec<Uuid>, StoreError> {
+    async fn ids(&self, part: Option<AssignmentPart>, window: (u64, u64)) -> Result<Vec<Uuid>, StoreError> {
         let mut q = Q::new("");
-        self.push_ids(&mut q, run, None, part);
+        self.push_ids(&mut q, part, None, window);
         let rows: Vec<(Uuid,)> = q.all(self.db).await?;
         Ok(rows.into_iter().map(|(id,)| id).collect())
     }
@@ -277,16 +277,16 @@ impl<'a> Spec<'a> {
     fn push_ids(
         &self,
         q: &mut Q,
-        run: Option<AssignmentPart>,
+        part: Option<AssignmentPart>,
         after: Option<&Position>,
         (limit, offset): (u64, u64),
     ) {
-        let by = self.by(run);
+        let sort_key = self.sort_key(part);
         q.push(walk::PAGE).push(if self.is_few { "SELECT * FROM (SELECT " } else { "SELECT " });
-        by.push_columns(q);
+        sort_key.push_columns(q);
         q.push(" FROM ");
         let by_host = matches!(self.order, ApplicationOrder::SystemName | ApplicationOrder::LastInventoryAt);
-        q.push(match (by_host, run, self.is_few) {
+        q.push(match (by_host, part, self.is_few) {
             (true, _, false) => {
                 "application_hosts t [[JOIN||CROSS JOIN]] applications a ON a.system_id = t.system_id"
             }
@@ -302,19 +302,20 @@ impl<'a> Spec<'a> {
             _ => "applications a",
         });
         q.push(JOINS).push(" WHERE 1 = 1");
-        // Before `certification_level >= 4`: SQLite takes the first of two lower bounds of a column as the range of the index.
+        // Before `certification_level >= 4`: SQLite takes the first of two lower bounds of a column as the range of the
+        // index.
         if let Some(position) = after {
-            if by_host || run == Some(AssignmentPart::Assigned) {
+            if by_host || part == Some(AssignmentPart::Assigned) {
                 position.push_not_before(q, self.order.column().0, self.direction);
             }
-            by.push_behind(q, position, self.direction);
+            sort_key.push_behind(q, position, self.direction);
         }
         q.push(" AND ");
         push_shown(q, self.scope);
         if by_host {
             push_scope(q, "t", "home_id", self.scope);
         }
-        match run {
+        match part {
             Some(AssignmentPart::Assigned) => {
                 q.push(" AND a.organization_id IS NOT NULL");
                 push_scope(q, "w", "id", self.scope);
@@ -328,16 +329,16 @@ impl<'a> Spec<'a> {
         }
         self.push_filter(q);
         match self.is_few {
-            true => walk::push_found_order(q, by, self.direction),
-            false => self.push_order(q, run),
+            true => walk::push_found_order(q, sort_key, self.direction),
+            false => self.push_order(q, part),
         }
         walk::push_page_end(q, limit, offset);
     }
 
-    fn push_order(&self, q: &mut Q, run: Option<AssignmentPart>) {
+    fn push_order(&self, q: &mut Q, part: Option<AssignmentPart>) {
         let word = self.direction.as_str();
         let (column, _) = self.order.column();
-        match run {
+        match part {
             Some(AssignmentPart::Elsewhere | AssignmentPart::Unassigned) => {
                 q.push(&format!(" ORDER BY a.id {word}"))
             }
@@ -378,10 +379,11 @@ fn push_organizations(q: &mut Q, scope: &Scope, filter: &ApplicationFilter, expa
     } else if expanded.iter().any(is_owner) {
         q.push("1 = 1");
     } else {
-        let of =
+        let ids_of_type =
             |wanted: OrgType| expanded.iter().filter(move |(_, kind)| *kind == wanted).map(|(id, _)| *id);
-        q.push("e.p2 IN (").list(of(OrgType::Distributor)).push(") OR e.p3 IN (");
-        q.list(of(OrgType::Reseller)).push(") OR e.id IN (").list(of(OrgType::Customer)).push(")");
+        q.push("e.p2 IN (").list(ids_of_type(OrgType::Distributor)).push(") OR e.p3 IN (");
+        q.list(ids_of_type(OrgType::Reseller)).push(") OR e.id IN (");
+        q.list(ids_of_type(OrgType::Customer)).push(")");
     }
     q.push(")");
     push_scope(q, "e", "id", scope);

@@ -77,12 +77,12 @@ pub async fn newest(
         within.push(q);
         q.push(" AND a.instance_of = k.column1 ORDER BY a.created_at DESC LIMIT 1");
     };
-    let mut found = HashMap::new();
+    let mut newest = HashMap::new();
     for chunk in types.chunks(TYPES) {
         let rows: Vec<(String, Option<TsCodec>)> = of_each(chunk, one).all(db).await?;
-        found.extend(rows.into_iter().filter_map(|(kind, at)| Some((kind, at?.0))));
+        newest.extend(rows.into_iter().filter_map(|(kind, at)| Some((kind, at?.0))));
     }
-    Ok(found)
+    Ok(newest)
 }
 
 /// One row for each type `k.column1`, with the result of the inner statement for it.

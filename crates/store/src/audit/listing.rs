@@ -110,8 +110,8 @@ pub async fn page(
     after: Option<Cursor>,
     rows: u64,
 ) -> Result<Vec<Listed>, StoreError> {
-    let found = page_query(scope, filter, after, rows).all::<Row>(db).await?;
-    Ok(found.into_iter().map(Listed::from).collect())
+    let rows = page_query(scope, filter, after, rows).all::<Row>(db).await?;
+    Ok(rows.into_iter().map(Listed::from).collect())
 }
 
 /// The statement of [`page`], for the test of its plans.

@@ -31,9 +31,9 @@ pub struct Latest {
 /// Replaces times further ahead by `now`: such groups become due, such leases end, and such notices count as given now.
 /// Up to `limit` of each; returns how many in all.
 pub async fn set_back(tx: &mut Tx, now: Ts, latest: Latest, limit: i64) -> Result<u64, StoreError> {
-    let mut found = 0;
+    let mut count = 0;
     for (text, time) in [(LEASES, latest.held_until), (GROUPS, latest.due_at), (NOTICES, latest.told_at)] {
-        found += Q::by_index(text).bind(now).bind(time).bind(limit).run(&mut *tx).await?;
+        count += Q::by_index(text).bind(now).bind(time).bind(limit).run(&mut *tx).await?;
     }
-    Ok(found)
+    Ok(count)
 }

@@ -1,10 +1,10 @@
 //! Groups of alerts of the embedded router: which are due, when, and which alerts they contain (spec:
 //! alert-delivery#routing).
 //!
-//! A process leases tenants with due work ([`acquire`]), reads their [`fresh`] alerts, keeps the timers ([`open_groups`],
-//! [`start`], [`finish`]) and gives the tenants back ([`release`]). Every write about a tenant follows [`renew`] in the
-//! same transaction, so a process that has lost a lease writes nothing any more. Sent notifications are in
-//! [`notification_log`]; [`clock_skew`] handles a clock that was set back.
+//! A process leases tenants with due work ([`acquire`]), reads their [`fresh`] alerts, keeps the timers
+//! ([`open_groups`], [`start`], [`finish`]) and gives the tenants back ([`release`]). Every write about a tenant
+//! follows [`renew`] in the same transaction, so a process that has lost a lease writes nothing any more. Sent
+//! notifications are in [`notification_log`]; [`clock_skew`] handles a clock that was set back.
 
 pub mod clock_skew;
 pub mod notification_log;
@@ -139,7 +139,7 @@ pub async fn renew(
     until: Ts,
     tenants: &[OrgId],
 ) -> Result<HashSet<OrgId>, StoreError> {
-    let mut held = HashSet::new();
+    let mut renewed = HashSet::new();
     let tenants = sorted(tenants);
     prevent_destruction(tx, &tenants).await?;
     for chunk in tenants.chunks(ROWS) {
@@ -151,16 +151,16 @@ pub async fn renew(
         q.arg(until).arg(me).list(chunk.iter().copied());
         q.push(") ORDER BY t.organization_id [[FOR NO KEY UPDATE))||)]] RETURNING organization_id");
         let rows: Vec<(Uuid,)> = q.all(&mut *tx).await?;
-        held.extend(rows.into_iter().map(|(id,)| OrgId(id)));
+        renewed.extend(rows.into_iter().map(|(id,)| OrgId(id)));
     }
-    Ok(held)
+    Ok(renewed)
 }
 
 /// Gives tenants back, so that no process waits for the end of the lease. Nothing of them is in progress any more, so
 /// groups still marked as started become due.
 pub async fn release(tx: &mut Tx, me: Uuid, tenants: &[OrgId], now: Ts) -> Result<(), StoreError> {
-    let held = renew(tx, me, now, tenants).await?;
-    recover(tx, &held.into_iter().collect::<Vec<_>>(), now).await?;
+    let renewed = renew(tx, me, now, tenants).await?;
+    recover(tx, &renewed.into_iter().collect::<Vec<_>>(), now).await?;
     for chunk in sorted(tenants).chunks(ROWS) {
         let mut q =
             Q::by_index("UPDATE router_tenants SET holder = NULL WHERE holder = ? AND organization_id IN (");
@@ -360,14 +360,14 @@ pub async fn due_groups(
 
 /// The alerts of these groups.
 pub async fn members(db: &Db, groups: &[GroupKey]) -> Result<Vec<Alert>, StoreError> {
-    let mut found = Vec::new();
+    let mut alerts = Vec::new();
     for chunk in groups.chunks(ROWS) {
         let mut q = Q::by_index(ALERT);
         push_rows(&mut q, db.is_postgres(), group_columns(chunk.iter()));
         q.push(" [[JOIN||CROSS JOIN]] router_alerts a ON a.organization_id = v.o AND a.group_id = v.g");
-        found.extend(q.all::<AlertRow>(db).await?.into_iter().map(Alert::from));
+        alerts.extend(q.all::<AlertRow>(db).await?.into_iter().map(Alert::from));
     }
-    Ok(found)
+    Ok(alerts)
 }
 
 /// Records of the silences of these systems that end after `now`: tenant, key of the system, record.
@@ -376,7 +376,7 @@ pub async fn silences(
     systems: &[(OrgId, String)],
     now: Ts,
 ) -> Result<Vec<(OrgId, String, String)>, StoreError> {
-    let mut found: Vec<(Uuid, String, String)> = Vec::new();
+    let mut silences: Vec<(Uuid, String, String)> = Vec::new();
     for chunk in systems.chunks(ROWS) {
         let mut q = Q::new("SELECT s.organization_id, s.system_key, s.payload FROM ");
         push_rows(&mut q, db.is_postgres(), group_columns(chunk.iter()));
@@ -384,9 +384,9 @@ pub async fn silences(
             " [[JOIN||CROSS JOIN]] router_silences s ON s.organization_id = v.o AND s.system_key = v.g \
              AND s.ends_at > ?",
         );
-        found.extend(q.arg(now.0).clone().all::<(Uuid, String, String)>(db).await?);
+        silences.extend(q.arg(now.0).clone().all::<(Uuid, String, String)>(db).await?);
     }
-    Ok(found.into_iter().map(|(o, key, payload)| (OrgId(o), key, payload)).collect())
+    Ok(silences.into_iter().map(|(o, key, payload)| (OrgId(o), key, payload)).collect())
 }
 
 /// Notes that notifications of groups are being sent since `now`, and when the groups are due next.

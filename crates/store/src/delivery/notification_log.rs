@@ -47,14 +47,14 @@ struct NoticeRow {
 
 /// The notices of these groups.
 pub async fn notices(db: &Db, groups: &[GroupKey]) -> Result<Vec<Notice>, StoreError> {
-    let mut found: Vec<NoticeRow> = Vec::new();
+    let mut notices: Vec<NoticeRow> = Vec::new();
     for chunk in groups.chunks(ROWS) {
         let mut q = Q::by_index(
             "SELECT n.organization_id, n.group_id, n.receiver, n.integration, n.firing, n.resolved, n.told_at FROM ",
         );
         push_rows(&mut q, db.is_postgres(), group_columns(chunk.iter()));
         q.push(" [[JOIN||CROSS JOIN]] router_notices n ON n.organization_id = v.o AND n.group_id = v.g");
-        found.extend(q.all::<NoticeRow>(db).await?);
+        notices.extend(q.all::<NoticeRow>(db).await?);
     }
     let notice = |r: NoticeRow| Notice {
         group: (OrgId(r.organization_id), r.group_id),
@@ -64,7 +64,7 @@ pub async fn notices(db: &Db, groups: &[GroupKey]) -> Result<Vec<Notice>, StoreE
         resolved: r.resolved,
         told_at: r.told_at.0,
     };
-    Ok(found.into_iter().map(notice).collect())
+    Ok(notices.into_iter().map(notice).collect())
 }
 
 /// Notes sent notifications, each (group, receiver, integration) at most once; those of removed tenants are left out.
@@ -142,7 +142,7 @@ pub async fn forget_failures(tx: &mut Tx, recipients: &[String]) -> Result<(), S
 
 /// Those of these recipients that the last notification did not reach.
 pub async fn failures(db: &Db, recipients: &[String]) -> Result<Vec<Failed>, StoreError> {
-    let mut found = Vec::new();
+    let mut failures = Vec::new();
     for chunk in recipients.chunks(ROWS) {
         let mut q = Q::new("SELECT recipient, reason, failed_at FROM router_failures WHERE recipient IN (");
         q.list(chunk).push(")");
@@ -152,9 +152,9 @@ pub async fn failures(db: &Db, recipients: &[String]) -> Result<Vec<Failed>, Sto
             reason,
             failed_at: at.0,
         };
-        found.extend(rows.into_iter().map(failed));
+        failures.extend(rows.into_iter().map(failed));
     }
-    Ok(found)
+    Ok(failures)
 }
 
 /// Removes failures from before `before`; returns how many.

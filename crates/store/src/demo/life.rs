@@ -1,5 +1,5 @@
-//! The mark of a demo database, and what `bailiwick demo` has made: so that the service can keep it alive, and a command
-//! can take it out again.
+//! The mark of a demo database, and what `bailiwick demo` has made: so that the service can keep it alive, and a
+//! command can take it out again.
 
 use super::{Column, ColumnType, Columns, insert};
 use crate::{
@@ -67,7 +67,7 @@ pub struct MadeSystem {
     pub is_silent: bool,
 }
 
-/// A system that can send: registered, heard before, neither suspended nor deleted.
+/// A system that can send: registered, seen before, neither suspended nor deleted.
 #[derive(Clone, Debug)]
 pub struct Member {
     pub id: SystemId,
@@ -80,7 +80,7 @@ pub struct Member {
     /// Public half of the credential.
     pub system_key: String,
     pub name: String,
-    /// Type, if a document has told it.
+    /// Type, if a document has named it.
     pub system_type: Option<String>,
     /// `""` when unset, as the following.
     pub fqdn: String,
@@ -247,11 +247,11 @@ pub async fn applications(
          CAST(a.inventory_data AS text) AS inventory_data FROM applications a WHERE a.deleted_at IS NULL AND a.system_id IN (",
     );
     q.list(systems.iter().copied()).push(") ORDER BY a.system_id, a.module_id");
-    let mut found: HashMap<SystemId, Vec<Installed>> = HashMap::new();
+    let mut installed: HashMap<SystemId, Vec<Installed>> = HashMap::new();
     for row in q.all::<InstalledRow>(on).await? {
-        found.entry(SystemId(row.system_id)).or_default().push(row.installed);
+        installed.entry(SystemId(row.system_id)).or_default().push(row.installed);
     }
-    Ok(found)
+    Ok(installed)
 }
 
 /// Numbers of objects.
@@ -262,7 +262,8 @@ pub struct Extent {
     pub systems: u64,
 }
 
-/// What all loads together have made and is still there; and what others have put into the organizations they have made.
+/// What all loads together have made and is still there; and what others have put into the organizations they have
+/// made.
 pub async fn extent(on: &mut Tx) -> Result<(Extent, Extent), StoreError> {
     Ok((numbers(EXTENT, on).await?, numbers(ADDED, on).await?))
 }

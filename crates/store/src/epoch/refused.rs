@@ -1,4 +1,4 @@
-//! Pairs of address and credential that other processes refuse, as this process has heard.
+//! Pairs of address and credential that other processes refuse, as far as this process has been notified.
 
 use std::{
     collections::HashMap,
@@ -17,10 +17,10 @@ const PAIRS: usize = 50_000;
 /// The version of the UUID that keys of pairs have, and no id.
 const VERSION: usize = 8;
 
-/// The pairs, with the time at which this process heard of each.
+/// The pairs, with the time at which this process was notified of each.
 #[derive(Debug)]
 pub(crate) struct RefusedPairs {
-    heard: RwLock<HashMap<Uuid, Instant>>,
+    pairs: RwLock<HashMap<Uuid, Instant>>,
     /// Until when any pair is remembered, in milliseconds since `base`: lets the call of a system pass without a lock.
     until: AtomicU64,
     base: Instant,
@@ -28,7 +28,7 @@ pub(crate) struct RefusedPairs {
 
 impl RefusedPairs {
     pub(super) fn new() -> RefusedPairs {
-        RefusedPairs { heard: RwLock::default(), until: AtomicU64::new(0), base: Instant::now() }
+        RefusedPairs { pairs: RwLock::default(), until: AtomicU64::new(0), base: Instant::now() }
     }
 
     /// Notes a pair. False if this is the id of a system.
@@ -36,13 +36,13 @@ impl RefusedPairs {
         if id.get_version_num() != VERSION {
             return false;
         }
-        let mut heard = self.heard.write().unwrap_or_else(PoisonError::into_inner);
+        let mut pairs = self.pairs.write().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        if heard.len() >= PAIRS {
-            heard.retain(|_, at| now.duration_since(*at) < REMEMBERED);
+        if pairs.len() >= PAIRS {
+            pairs.retain(|_, at| now.duration_since(*at) < REMEMBERED);
         }
-        if heard.len() < PAIRS {
-            heard.insert(id, now);
+        if pairs.len() < PAIRS {
+            pairs.insert(id, now);
             self.until.fetch_max(self.millis(now + REMEMBERED), Ordering::Release);
         }
         true
@@ -63,8 +63,8 @@ impl RefusedPairs {
 
     /// Whether this pair may be refused.
     pub(crate) fn may_be(&self, id: Uuid) -> bool {
-        let heard = self.heard.read().unwrap_or_else(PoisonError::into_inner);
-        heard.get(&id).is_some_and(|at| at.elapsed() < REMEMBERED)
+        let pairs = self.pairs.read().unwrap_or_else(PoisonError::into_inner);
+        pairs.get(&id).is_some_and(|at| at.elapsed() < REMEMBERED)
     }
 
     fn millis(&self, moment: Instant) -> u64 {
@@ -96,7 +96,7 @@ mod tests {
         let pairs = RefusedPairs::new();
         let most = u32::try_from(PAIRS).unwrap();
         pairs.note_all((0..most + 10).map(pair).collect());
-        assert_eq!(pairs.heard.read().unwrap().len(), PAIRS);
+        assert_eq!(pairs.pairs.read().unwrap().len(), PAIRS);
         assert!(pairs.may_be(pair(0)) && !pairs.may_be(pair(most)));
     }
 }

@@ -1,9 +1,9 @@
 //! Events: changes that other software can follow (docs/events.md).
 //!
 //! A change writes its events into `event_outbox` in its own transaction ([`write()`]): no lock, no number. A moment
-//! later [`number()`] moves them to `events` while it holds the one row of `event_position`. So numbers follow the order
-//! of commits, whichever sequence or transaction was faster, and no event ever appears with a smaller number than one
-//! already read. A reader that has read up to a number misses nothing.
+//! later [`number()`] moves them to `events` while it holds the one row of `event_position`. So numbers follow the
+//! order of commits, whichever sequence or transaction was faster, and no event ever appears with a smaller number than
+//! one already read. A reader that has read up to a number misses nothing.
 
 pub mod deliveries;
 pub(crate) mod number;
@@ -52,7 +52,7 @@ pub enum About {
     Organization,
     /// A system or a part of it.
     System(SystemId),
-    /// The same, where only its key is known.
+    /// A system or a part of it, of which only the key is known.
     SystemKey(String),
     User(UserId),
 }

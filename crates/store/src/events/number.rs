@@ -67,8 +67,8 @@ pub struct Numbered {
 
 /// Whether events wait for their numbers.
 pub async fn is_waiting(db: &Db) -> Result<bool, StoreError> {
-    let found: Option<(i64,)> = Q::by_index(WAITING).optional(db).await?;
-    Ok(found.is_some())
+    let row: Option<(i64,)> = Q::by_index(WAITING).optional(db).await?;
+    Ok(row.is_some())
 }
 
 /// The newest number.
@@ -83,8 +83,8 @@ pub async fn number(
     tx: &mut Tx,
     mut fresh: impl FnMut() -> Uuid,
 ) -> Result<Option<Vec<Numbered>>, StoreError> {
-    let held: Option<(i64,)> = Q::new(POSITION).optional(&mut *tx).await?;
-    let Some((mut seq,)) = held else { return Ok(None) };
+    let position: Option<(i64,)> = Q::new(POSITION).optional(&mut *tx).await?;
+    let Some((mut seq,)) = position else { return Ok(None) };
     let limit = i64::try_from(STEP).unwrap_or(i64::MAX);
     // A separate statement after the one that locked the row: it sees everything committed until then.
     let waiting: Vec<Waiting> = Q::by_index(TAKE).bind(limit).all(&mut *tx).await?;
@@ -92,11 +92,11 @@ pub async fn number(
         return Ok(None);
     }
     let ids: Vec<i64> = waiting.iter().map(|w| w.id).collect();
-    let kept = lock_organizations(tx, &waiting).await?;
+    let paths = lock_organizations(tx, &waiting).await?;
     let mut rows = Vec::with_capacity(waiting.len());
     for w in waiting {
         // No reader may see the events of an organization that no longer exists.
-        let Some(path) = w.organization_id.and_then(|id| kept.get(&id)).copied() else { continue };
+        let Some(path) = w.organization_id.and_then(|id| paths.get(&id)).copied() else { continue };
         seq += 1;
         let one = Numbered {
             seq,

@@ -86,8 +86,8 @@ async fn hold(db: &Db) -> Result<Tx, StoreError> {
     Ok(tx)
 }
 
-/// The newest number that retention has removed from the events of a scope: a reader of the scope with an older position
-/// may have missed events.
+/// The newest number that retention has removed from the events of a scope: a reader of the scope with an older
+/// position may have missed events.
 pub async fn removed_up_to(on: impl Into<On<'_>>, scope: &Scope) -> Result<i64, StoreError> {
     let mut q = Q::new("SELECT p.purged, COALESCE((SELECT MAX(r.up_to) FROM event_removals r WHERE 1 = 1");
     push_scope(&mut q, "r", "organization_id", scope);

@@ -128,8 +128,8 @@ pub async fn page(
     Ok(q.all::<Row>(db).await?.into_iter().map(Stored::from).collect())
 }
 
-/// How many events there are, and the number of the newest event of all when they were counted. Numbers are given in the
-/// order of visibility, so a later count needs to look only behind that number.
+/// How many events there are, and the number of the newest event of all when they were counted. Numbers are given in
+/// the order of visibility, so a later count needs to look only behind that number.
 pub async fn count(db: &Db, visibility: &Visibility, filter: &Filter) -> Result<(u64, i64), StoreError> {
     let mut q = Q::new(
         "SELECT CAST(COUNT(*) AS BIGINT), COALESCE((SELECT MAX(n.seq) FROM events n), 0) FROM events e WHERE 1 = 1",

@@ -7,6 +7,7 @@ use crate::{
     scope::push_scope,
     sql::{On, Q},
     time::TsCodec,
+    tree::parse_type,
 };
 use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, Ts};
 use bailiwick_policy::{Granted, Path, Scope};
@@ -107,8 +108,7 @@ const FROM: &str = concat!(
 impl TryFrom<Row> for Subscription {
     type Error = StoreError;
     fn try_from(r: Row) -> Result<Subscription, StoreError> {
-        let org_type = OrgType::parse(&r.org_type)
-            .ok_or_else(|| StoreError::Corrupt(format!("organization type \"{}\"", r.org_type)))?;
+        let org_type = parse_type(&r.org_type)?;
         let types: Vec<String> = serde_json::from_value(r.types)
             .map_err(|e| StoreError::Corrupt(format!("types of subscription {}: {e}", r.id)))?;
         Ok(Subscription {
@@ -170,8 +170,8 @@ async fn page_of(
     Ok(Page { rows, total, request })
 }
 
-/// The subscriptions of a scope for which the condition is true. Where the statistics say nothing about subscriptions, SQLite
-/// would begin with all organizations.
+/// The subscriptions of a scope for which the condition is true. Where the statistics say nothing about subscriptions,
+/// SQLite would begin with all organizations.
 fn of_scope(columns: &str, condition: &str, scope: &Scope) -> Q {
     let from = "event_subscriptions s [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id";
     let mut q = Q::new(&format!("SELECT {columns} FROM {from} WHERE {condition}"));
@@ -201,7 +201,7 @@ pub async fn get(on: impl Into<On<'_>>, id: Uuid) -> Result<Option<Subscription>
     q.optional::<Row>(on).await?.map(Subscription::try_from).transpose()
 }
 
-/// The same, locked against other writers. The lock leaves its key free: the numbering of events refers to the
+/// One subscription, locked against other writers. The lock leaves its key free: the numbering of events refers to the
 /// subscription and must not wait for its changes.
 pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<Option<Subscription>, StoreError> {
     let mut q = Q::new(FROM);
@@ -221,13 +221,13 @@ pub async fn awake(tx: &mut Tx, organizations: &[Uuid]) -> Result<Vec<Subscripti
 /// Adds a subscription, unless the organization already has the most it may have; false then.
 pub async fn insert(
     tx: &mut Tx,
-    home: &Granted<OrgId>,
+    organization: &Granted<OrgId>,
     new: &Subscription,
     most: i64,
 ) -> Result<bool, StoreError> {
-    lock_tenants(tx, &[home.id()]).await?;
+    lock_tenants(tx, &[organization.id()]).await?;
     let q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM event_subscriptions WHERE organization_id = ?");
-    let count = q.bind(home.id()).count(&mut *tx).await?;
+    let count = q.bind(organization.id()).count(&mut *tx).await?;
     if count >= u64::try_from(most).unwrap_or(0) {
         return Ok(false);
     }
@@ -236,7 +236,7 @@ pub async fn insert(
          is_enabled, disabled_at, next_at, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(new.id)
-    .bind(home.id())
+    .bind(organization.id())
     .bind(new.path.p2)
     .bind(new.path.p3)
     .bind(&new.name)
@@ -340,9 +340,9 @@ pub async fn counts(on: impl Into<On<'_>>, ids: &[Uuid]) -> Result<HashMap<Uuid,
     let rows: Vec<(Uuid, String, i64)> = q.all(on).await?;
     let mut counts: HashMap<Uuid, Counts> = HashMap::new();
     for (id, state, n) in rows {
-        let of = counts.entry(id).or_default();
+        let entry = counts.entry(id).or_default();
         let n = u64::try_from(n).unwrap_or(0);
-        if state == "dead" { of.dead = n } else { of.pending = n }
+        if state == "dead" { entry.dead = n } else { entry.pending = n }
     }
     Ok(counts)
 }
@@ -387,9 +387,9 @@ pub async fn candidates(
     q.push(") c WHERE c.of_one <= ? AND c.of_subtree <= ? ORDER BY c.next_at, c.id LIMIT ?");
     q.arg(shares.organization).arg(shares.subtree).arg(limit);
     let rows: Vec<(Uuid, Uuid, Uuid, Uuid)> = q.all(db).await?;
-    let place =
+    let with_path =
         |(id, organization, p2, p3)| (id, Path { id: OrgId(organization), p2: OrgId(p2), p3: OrgId(p3) });
-    Ok(rows.into_iter().map(place).collect())
+    Ok(rows.into_iter().map(with_path).collect())
 }
 
 /// Leases those of these subscriptions that no other process has leased meanwhile, until `until`.
@@ -435,8 +435,8 @@ pub async fn is_any_due(db: &Db, (now, until): (Ts, Ts)) -> Result<bool, StoreEr
     let mut q = Q::by_index("SELECT s.id ");
     q.push(WAITING).arg(now).arg(now).arg(latest(now, until)).arg(now);
     q.push(" ORDER BY s.next_at, s.id LIMIT 1");
-    let found: Option<(Uuid,)> = q.optional(db).await?;
-    Ok(found.is_some())
+    let row: Option<(Uuid,)> = q.optional(db).await?;
+    Ok(row.is_some())
 }
 
 /// Extends the lease; false when another process may have leased it by now.

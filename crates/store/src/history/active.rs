@@ -148,13 +148,14 @@ type Counted = (Option<String>, i64, Option<TsCodec>);
 pub struct ValidUntil<T> {
     /// The figure.
     pub value: T,
-    /// When the first of the alerts expires, unless it is repeated; none if no alert expires. The figure is valid no longer.
+    /// When the first of the alerts expires, unless it is repeated; none if no alert expires. The figure is valid no
+    /// longer.
     pub until: Option<Ts>,
 }
 
 impl ActiveQuery {
-    /// The ids of the rows of a page. `suppressed`: rows that silences suppress, where the query asks. The first page is
-    /// valid until one of its alerts ends; a later one also depends on the alerts before it.
+    /// The ids of the rows of a page. `suppressed`: rows that silences suppress, where the query asks. The first page
+    /// is valid until one of its alerts ends; a later one also depends on the alerts before it.
     pub async fn page(
         &self,
         db: &Db,
@@ -182,10 +183,10 @@ impl ActiveQuery {
     /// The numbers of critical alerts, of warnings and (none) of all others; severities invented by systems count as
     /// the last.
     pub async fn severities(&self, db: &Db) -> Result<ValidUntil<Vec<(Option<String>, i64)>>, StoreError> {
-        let known = "CASE WHEN h.severity IN ('critical', 'warning') THEN h.severity ELSE NULL END";
-        let mut q = self.counted(known);
+        let severity = "CASE WHEN h.severity IN ('critical', 'warning') THEN h.severity ELSE NULL END";
+        let mut q = self.counted(severity);
         self.push_rows(&mut q, db, &[], false);
-        q.push(&format!(" GROUP BY {known}"));
+        q.push(&format!(" GROUP BY {severity}"));
         let rows: Vec<Counted> = q.all(db).await?;
         let until = rows.iter().filter_map(|row| row.2).map(Ts::from).min();
         Ok(ValidUntil { value: rows.into_iter().map(|(severity, n, _)| (severity, n)).collect(), until })
@@ -202,9 +203,9 @@ impl ActiveQuery {
     }
 
     /// Begins a statement for rows of [`Counted`]. Alerts that outlived their time in an outage stay until it is over.
-    fn counted(&self, what: &str) -> Q {
+    fn counted(&self, key: &str) -> Q {
         let mut q = Q::new(&format!(
-            "SELECT {what}, CAST(COUNT(*) AS BIGINT), MIN(CASE WHEN h.expires_at >= ? THEN h.expires_at END)"
+            "SELECT {key}, CAST(COUNT(*) AS BIGINT), MIN(CASE WHEN h.expires_at >= ? THEN h.expires_at END)"
         ));
         q.arg(self.now);
         q
@@ -251,8 +252,8 @@ impl ActiveQuery {
                  AND a.fingerprint = h.fingerprint",
             );
         }
-        // Most firing alerts have not expired. PostgreSQL cannot estimate that from a time in a parameter. In this form it estimates
-        // that two thirds of the rows match, and then it keeps the plan of a page.
+        // Most firing alerts have not expired. PostgreSQL cannot estimate that from a time in a parameter. In this form
+        // it estimates that two thirds of the rows match, and then it keeps the plan of a page.
         q.push(" WHERE h.status = 'firing' AND ((h.expires_at < ?) IS FALSE").arg(self.now);
         if let Some((from, to)) = self.spared {
             q.push(" OR (h.expires_at >= ? AND h.expires_at <= ?)").arg(from).arg(to);

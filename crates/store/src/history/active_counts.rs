@@ -29,7 +29,7 @@ pub async fn which<'a>(
     fingerprints: &[String],
 ) -> Result<Vec<(String, String)>, StoreError> {
     let mut on = on.into();
-    let mut found = Vec::new();
+    let mut alerts = Vec::new();
     for chunk in fingerprints.chunks(ROWS) {
         let mut q = Q::new(
             "SELECT fingerprint, system_key FROM alert_history WHERE organization_id = ? AND status = 'firing' \
@@ -37,7 +37,7 @@ pub async fn which<'a>(
         )
         .bind(tenant);
         q.list(chunk.iter()).push(")");
-        found.extend(q.all::<(String, String)>(on.reborrow()).await?);
+        alerts.extend(q.all::<(String, String)>(on.reborrow()).await?);
     }
-    Ok(found)
+    Ok(alerts)
 }

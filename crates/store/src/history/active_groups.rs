@@ -93,25 +93,25 @@ impl ActiveQuery {
         &self,
         db: &Db,
         suppressed: &[i64],
-        by: GroupBy,
+        group_by: GroupBy,
         request: PageRequest,
     ) -> Result<(Vec<Group>, u64), StoreError> {
-        let [organization, name, key] = by.columns();
+        let [organization, name, key] = group_by.columns();
         let mut page = Q::new(&format!(
             "SELECT {organization} AS o, {name} AS org_name, {key} AS k, CAST(COUNT(*) AS BIGINT) AS n, \
              CAST(SUM(CASE WHEN h.severity = 'critical' THEN 1 ELSE 0 END) AS BIGINT) AS critical, \
              CAST(SUM(CASE WHEN h.severity = 'warning' THEN 1 ELSE 0 END) AS BIGINT) AS warning, \
              MIN(h.starts_at) AS first"
         ));
-        self.push_rows(&mut page, db, suppressed, by != GroupBy::Name);
+        self.push_rows(&mut page, db, suppressed, group_by != GroupBy::Name);
         page.push(&format!(
             " GROUP BY {} ORDER BY 5 DESC, 6 DESC, 4 DESC, 7, 3, 1 LIMIT ? OFFSET ?",
-            by.grouping()
+            group_by.grouping()
         ));
         page.arg(request.page_size).arg(request.offset());
         let mut count = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM (SELECT 1 AS one");
-        self.push_rows(&mut count, db, suppressed, by != GroupBy::Name);
-        count.push(&format!(" GROUP BY {}) g", by.grouping()));
+        self.push_rows(&mut count, db, suppressed, group_by != GroupBy::Name);
+        count.push(&format!(" GROUP BY {}) g", group_by.grouping()));
         let (rows, total) = tokio::join!(page.all::<GroupRow>(db), count.count(db));
         Ok((rows?.into_iter().map(Group::from).collect(), total?))
     }
@@ -131,7 +131,7 @@ pub async fn named_systems(
     db: &Db,
     systems: &[AlertKey],
 ) -> Result<Vec<(AlertKey, NamedSystem)>, StoreError> {
-    let mut found = Vec::with_capacity(systems.len());
+    let mut named = Vec::with_capacity(systems.len());
     for chunk in systems.chunks(ROWS) {
         let mut q = Q::new("SELECT v.o, v.f, s.id, s.name, o.name FROM ");
         push_rows(&mut q, db.is_postgres(), key_columns(chunk.iter()));
@@ -140,9 +140,9 @@ pub async fn named_systems(
              AND s.deleted_at IS NULL [[JOIN||CROSS JOIN]] organizations o ON o.id = v.o",
         );
         let rows: Vec<(Uuid, String, Uuid, String, String)> = q.all(db).await?;
-        found.extend(rows.into_iter().map(|(o, key, id, name, organization)| {
+        named.extend(rows.into_iter().map(|(o, key, id, name, organization)| {
             ((OrgId(o), key), NamedSystem { id: SystemId(id), name, organization })
         }));
     }
-    Ok(found)
+    Ok(named)
 }

@@ -20,13 +20,13 @@ pub(super) struct AlertFacts<'a> {
     pub(super) at: Ts,
 }
 
-/// Of rows that begin, begin again or end.
+/// Writes the events of rows that begin, begin again or end.
 pub(super) async fn written(tx: &mut Tx, rows: &[Write]) -> Result<(), StoreError> {
-    let told: Vec<NewEvent> = rows
+    let events: Vec<NewEvent> = rows
         .iter()
         .filter(|row| row.stored.as_ref().is_none_or(|stored| stored.is_open != row.is_open))
         .map(|row| {
-            let told = AlertFacts {
+            let facts = AlertFacts {
                 key: &row.key,
                 system_key: &row.system_key,
                 alertname: &row.alertname,
@@ -35,10 +35,10 @@ pub(super) async fn written(tx: &mut Tx, rows: &[Write]) -> Result<(), StoreErro
                 ends_at: row.ends_at,
                 at: row.created_at,
             };
-            event(row.is_open, &told)
+            event(row.is_open, &facts)
         })
         .collect();
-    events::write(tx, &told).await
+    events::write(tx, &events).await
 }
 
 /// Labels may be long; events shorten them.
@@ -46,17 +46,18 @@ fn short(text: &str) -> String {
     text.chars().take(NAME_CHARS).collect()
 }
 
-pub(super) fn event(is_open: bool, told: &AlertFacts<'_>) -> NewEvent {
+pub(super) fn event(is_open: bool, alert: &AlertFacts<'_>) -> NewEvent {
     NewEvent {
-        at: told.at,
+        at: alert.at,
         kind: EventTopic::Alert.kind(if is_open { Happening::Firing } else { Happening::Resolved }),
-        organization: Some(told.key.0),
-        about: About::SystemKey(told.system_key.to_owned()),
-        object_id: told.key.1.clone(),
+        organization: Some(alert.key.0),
+        about: About::SystemKey(alert.system_key.to_owned()),
+        object_id: alert.key.1.clone(),
         subject: Some(format!("/systems/{SYSTEM}/alerts/history")),
         data: json!({
-            "fingerprint": told.key.1, "alertname": short(told.alertname), "severity": told.severity.map(short),
-            "system_key": told.system_key, "started_at": told.starts_at, "ended_at": told.ends_at,
+            "fingerprint": alert.key.1, "alertname": short(alert.alertname),
+            "severity": alert.severity.map(short),
+            "system_key": alert.system_key, "started_at": alert.starts_at, "ended_at": alert.ends_at,
         }),
     }
 }

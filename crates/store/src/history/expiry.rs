@@ -43,18 +43,18 @@ pub(crate) const STATEMENTS: &[(&str, &str)] =
 pub async fn sweep(db: &Db, now: Ts, spared: Spared, limit: i64) -> Result<u64, StoreError> {
     let (from, to) = spared.unwrap_or((now, now));
     let q = Q::by_index(EXPIRED).bind(now).bind(from).bind(to).bind(limit);
-    let found: Vec<(i64, Uuid)> = q.all(db).await?;
-    if found.is_empty() {
+    let expired: Vec<(i64, Uuid)> = q.all(db).await?;
+    if expired.is_empty() {
         return Ok(0);
     }
     let mut tx = db.begin_relaxed().await?;
-    lock_for_writing(&mut tx, found.iter().map(|(_, organization)| OrgId(*organization))).await?;
+    lock_for_writing(&mut tx, expired.iter().map(|(_, organization)| OrgId(*organization))).await?;
     // Rows refreshed before they were locked have not expired.
     let mut q = Q::by_index(
         "UPDATE alert_history SET status = 'resolved', ends_at = expires_at, expires_at = NULL, created_at = ? \
          WHERE status || '' = 'firing' AND expires_at < ? AND id IN (",
     );
-    q.arg(now).arg(now).list(found.iter().map(|(id, _)| *id));
+    q.arg(now).arg(now).list(expired.iter().map(|(id, _)| *id));
     q.push(") RETURNING organization_id, fingerprint, system_key, alertname, severity, starts_at, ends_at");
     let ended: Vec<Ended> = q.all(&mut tx).await?;
     let count = ended.len() as u64;
@@ -126,8 +126,8 @@ pub async fn move_system(
     to: OrgId,
     now: Ts,
 ) -> Result<u64, StoreError> {
-    let held = lock_for_writing(tx, [from, to]).await?;
-    let Some(path) = held.0.get(&to) else {
+    let locked = lock_for_writing(tx, [from, to]).await?;
+    let Some(path) = locked.0.get(&to) else {
         return Err(StoreError::Misuse("a system is moved to an organization that is not there"));
     };
     close_system(tx, from, system_key, now).await?;
@@ -153,16 +153,16 @@ pub async fn move_system(
 
 /// Removes up to `limit` resolved rows created before `before`; returns how many.
 pub async fn purge(db: &Db, before: Ts, limit: i64) -> Result<u64, StoreError> {
-    let found: Vec<(i64, Uuid)> = Q::by_index(OLD).bind(before).bind(limit).all(db).await?;
-    if found.is_empty() {
+    let old: Vec<(i64, Uuid)> = Q::by_index(OLD).bind(before).bind(limit).all(db).await?;
+    if old.is_empty() {
         return Ok(0);
     }
     let mut tx = db.begin_relaxed().await?;
-    lock_for_writing(&mut tx, found.iter().map(|(_, organization)| OrgId(*organization))).await?;
+    lock_for_writing(&mut tx, old.iter().map(|(_, organization)| OrgId(*organization))).await?;
     let mut q = Q::by_index(
         "DELETE FROM alert_history WHERE status || '' = 'resolved' AND (created_at < ?) IS TRUE AND id IN (",
     );
-    q.arg(before).list(found.iter().map(|(id, _)| *id)).push(") RETURNING organization_id, created_at");
+    q.arg(before).list(old.iter().map(|(id, _)| *id)).push(") RETURNING organization_id, created_at");
     let gone: Vec<(Uuid, TsCodec)> = q.all(&mut tx).await?;
     let mut counts = Counts::default();
     gone.iter().for_each(|(organization, at)| counts.add(OrgId(*organization), at.0, -1));

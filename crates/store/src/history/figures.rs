@@ -52,8 +52,8 @@ pub async fn lasted(
 ) -> Result<Vec<Lasted>, StoreError> {
     let seconds = "[[EXTRACT(EPOCH FROM h.ends_at - h.starts_at)||(h.ends_at - h.starts_at) / 1000000.0]]";
     let severity = "CASE WHEN h.severity IN ('critical', 'warning') THEN h.severity ELSE NULL END";
-    let whens: Vec<String> =
-        CLASSES.iter().enumerate().map(|(at, most)| format!("WHEN {seconds} <= {most} THEN {at}")).collect();
+    let when = |(index, most)| format!("WHEN {seconds} <= {most} THEN {index}");
+    let whens: Vec<String> = CLASSES.iter().enumerate().map(when).collect();
     let class = format!("CASE {} ELSE {} END", whens.join(" "), CLASSES.len());
     let mut q = Q::new(&format!(
         "SELECT {severity}, CAST({class} AS BIGINT), CAST(COUNT(*) AS BIGINT), \
@@ -64,14 +64,14 @@ pub async fn lasted(
     let rows: Vec<(Option<String>, i64, i64, f64)> = q.all(db).await?;
     let mut all: Vec<Lasted> = Vec::new();
     for (severity, class, n, seconds) in rows {
-        let known = all.iter().position(|lasted| lasted.severity == severity);
-        let at = known.unwrap_or_else(|| {
+        let position = all.iter().position(|lasted| lasted.severity == severity);
+        let index = position.unwrap_or_else(|| {
             all.push(Lasted { severity, ..Lasted::default() });
             all.len() - 1
         });
-        let Some(lasted) = all.get_mut(at) else { continue };
-        let place = usize::try_from(class).unwrap_or(CLASSES.len()).min(CLASSES.len());
-        lasted.classes[place] += u64::try_from(n).unwrap_or(0);
+        let Some(lasted) = all.get_mut(index) else { continue };
+        let class_index = usize::try_from(class).unwrap_or(CLASSES.len()).min(CLASSES.len());
+        lasted.classes[class_index] += u64::try_from(n).unwrap_or(0);
         lasted.seconds += seconds;
     }
     Ok(all)

@@ -27,8 +27,8 @@ impl OrganizationsRead {
         self.scope == Scope::Everything && self.named.is_none()
     }
 
-    /// Appends ` JOIN …` of the organizations, as `o`, of the rows of a table of figures. SQLite takes a table that was empty at
-    /// the last ANALYZE for a large one, and would read all organizations first.
+    /// Appends ` JOIN …` of the organizations, as `o`, of the rows of a table of figures. SQLite takes a table that was
+    /// empty at the last ANALYZE for a large one, and would read all organizations first.
     pub(super) fn push_organizations_of(&self, q: &mut Q, alias: &str) {
         q.push(if self.is_everything() { " [[JOIN||CROSS JOIN]]" } else { " JOIN" });
         q.push(&format!(" organizations o ON o.id = {alias}.organization_id"));
@@ -40,7 +40,7 @@ impl OrganizationsRead {
         self.push_with_deleted(q, alias, organization);
     }
 
-    /// The same, deleted organizations included; it does not name `o`.
+    /// Appends ` AND …` for all organizations, deleted ones included; it does not name `o`.
     pub(super) fn push_with_deleted(&self, q: &mut Q, alias: &str, organization: &str) {
         push_scope(q, alias, organization, &self.scope);
         let Some(named) = &self.named else { return };
@@ -52,10 +52,11 @@ impl OrganizationsRead {
         if named.iter().any(|(_, kind)| *kind == OrgType::Owner) {
             return;
         }
-        let of = |wanted: OrgType| named.iter().filter(move |(_, kind)| *kind == wanted).map(|(id, _)| *id);
+        let ids_of_type =
+            |wanted: OrgType| named.iter().filter(move |(_, kind)| *kind == wanted).map(|(id, _)| *id);
         q.push(&format!(" AND ({alias}.p2 IN ("));
-        q.list(of(OrgType::Distributor)).push(&format!(") OR {alias}.p3 IN ("));
-        q.list(of(OrgType::Reseller)).push(&format!(") OR {alias}.{organization} IN ("));
-        q.list(of(OrgType::Customer)).push("))");
+        q.list(ids_of_type(OrgType::Distributor)).push(&format!(") OR {alias}.p3 IN ("));
+        q.list(ids_of_type(OrgType::Reseller)).push(&format!(") OR {alias}.{organization} IN ("));
+        q.list(ids_of_type(OrgType::Customer)).push("))");
     }
 }

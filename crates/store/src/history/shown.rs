@@ -57,7 +57,7 @@ pub async fn shown(
     db: &Db,
     alerts: &[(AlertKey, String)],
 ) -> Result<Vec<(AlertKey, AlertDetails)>, StoreError> {
-    let mut found = Vec::with_capacity(alerts.len());
+    let mut details = Vec::with_capacity(alerts.len());
     for chunk in alerts.chunks(ROWS) {
         let alerts: Vec<_> = chunk.iter().collect();
         let alerts = if db.is_postgres() { at_least(LIKE_ANY_ARRAY, &alerts) } else { alerts };
@@ -77,7 +77,7 @@ pub async fn shown(
         let mut rows: Vec<ShownRow> = q.all(db).await?;
         rows.sort_by(|a, b| (a.o, &a.f).cmp(&(b.o, &b.f)));
         rows.dedup_by(|a, b| (a.o, &a.f) == (b.o, &b.f));
-        found.extend(rows.into_iter().map(|row| {
+        details.extend(rows.into_iter().map(|row| {
             let assigned = row.assigned();
             let text = |t: &Option<String>| t.clone().unwrap_or_default();
             let system = row
@@ -88,5 +88,5 @@ pub async fn shown(
             ((OrgId(row.o), row.f), AlertDetails { system, organization, assigned })
         }));
     }
-    Ok(found)
+    Ok(details)
 }

@@ -35,8 +35,8 @@ pub async fn resolved_by_day(
     q.all(db).await
 }
 
-/// Names of alerts with the last severity that they had in an organization, the most recent first. A name may occur several
-/// times.
+/// Names of alerts with the last severity that they had in an organization, the most recent first. A name may occur
+/// several times.
 pub async fn names(db: &Db, within: &OrganizationsRead) -> Result<Vec<(String, Option<String>)>, StoreError> {
     let mut q = Q::new("SELECT n.alertname, n.severity, MAX(n.seen_at) FROM alert_names n");
     if within.is_everything() {
@@ -97,7 +97,7 @@ pub async fn statistics(
         push_from(&mut q, within, filter);
         q.one::<Sums>(db).await
     };
-    let by = |column: &'static str, limit: u64| async move {
+    let most = |column: &'static str, limit: u64| async move {
         let mut q = Q::new(&format!("SELECT {column}, CAST(COUNT(*) AS BIGINT)"));
         push_from(&mut q, within, filter);
         q.push(&format!(" AND {column} IS NOT NULL GROUP BY {column} ORDER BY 2 DESC, 1 LIMIT ?"));
@@ -105,7 +105,7 @@ pub async fn statistics(
         q.all::<Counted>(db).await
     };
     let (sums, by_severity, top_names, top_systems) =
-        tokio::join!(sums, by("h.severity", NAMES), by("h.alertname", top), by("h.system_key", top));
+        tokio::join!(sums, most("h.severity", NAMES), most("h.alertname", top), most("h.system_key", top));
     let sums = sums?;
     Ok(Statistics {
         total: u64::try_from(sums.n).unwrap_or(0),

@@ -26,8 +26,8 @@ pub async fn user(on: impl Into<On<'_>>, issuer: &str, subject: &str) -> Result<
     Ok(row.map(|(id,)| UserId(id)))
 }
 
-/// The same, and whether the user is deleted individually: then they keep the subject only until another user is found
-/// for it.
+/// The user a subject of an issuer is linked to, and whether the user is deleted individually: then they keep the
+/// subject only until another user is found for it.
 pub async fn holder(
     on: impl Into<On<'_>>,
     issuer: &str,

@@ -68,7 +68,7 @@ pub async fn get(on: impl Into<On<'_>>, user: UserId, now: Ts) -> Result<Option<
     Ok(Q::new(GET).bind(user).bind(now).optional::<Row>(on).await?.map(Consent::from))
 }
 
-/// The same, locked against replacement and withdrawal until the transaction ends.
+/// The user's live consent, locked against replacement and withdrawal until the transaction ends.
 pub async fn hold(tx: &mut Tx, user: UserId, now: Ts) -> Result<Option<Consent>, StoreError> {
     Ok(Q::new(HOLD).bind(user).bind(now).optional::<Row>(tx).await?.map(Consent::from))
 }
@@ -102,8 +102,8 @@ pub async fn of_users(
     let users: Vec<Uuid> = users.into_iter().map(|user| user.0).collect();
     let mut q = Q::new("SELECT user_id FROM impersonation_consents WHERE expires_at > ? AND ").bind(now);
     q.one_of(db, "user_id", &users);
-    let found: Vec<(Uuid,)> = q.all(db).await?;
-    Ok(found.into_iter().map(|(id,)| UserId(id)).collect())
+    let rows: Vec<(Uuid,)> = q.all(db).await?;
+    Ok(rows.into_iter().map(|(id,)| UserId(id)).collect())
 }
 
 /// When the next live consent expires. As long as neither this nor the list epoch of people changes, the same consents

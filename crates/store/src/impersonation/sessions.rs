@@ -183,13 +183,13 @@ struct SeenRow {
 }
 
 /// The rows of a session follow each other.
-fn seen(rows: Vec<SeenRow>) -> Result<Vec<Seen>, StoreError> {
+fn from_rows(rows: Vec<SeenRow>) -> Result<Vec<Seen>, StoreError> {
     let mut all: Vec<Seen> = Vec::new();
     for row in rows {
         let user = row.user.into_identified()?;
         let path = Path { id: user.organization.id, p2: OrgId(row.p2), p3: OrgId(row.p3) };
         let person = Person { user, path };
-        let mut seen = match all.pop_if(|seen| seen.session.id.0 == row.session.session_id) {
+        let mut seen = match all.pop_if(|loaded| loaded.session.id.0 == row.session.session_id) {
             Some(seen) => seen,
             None => Seen {
                 session: row.session.into_session()?,
@@ -212,23 +212,24 @@ fn seen(rows: Vec<SeenRow>) -> Result<Vec<Seen>, StoreError> {
 
 /// The session with all it depends on: the one read of a request with an impersonation token. None also when both users
 /// are destroyed.
-pub async fn look(on: impl Into<On<'_>>, id: ImpersonationId) -> Result<Option<Seen>, StoreError> {
-    Ok(seen(Q::new(LOOK).bind(id).all(on).await?)?.pop())
+pub async fn load(on: impl Into<On<'_>>, id: ImpersonationId) -> Result<Option<Seen>, StoreError> {
+    Ok(from_rows(Q::new(LOOK).bind(id).all(on).await?)?.pop())
 }
 
-/// The same for this impersonator's one session without a recorded end.
-pub async fn look_of(on: impl Into<On<'_>>, impersonator: UserId) -> Result<Option<Seen>, StoreError> {
-    Ok(seen(Q::new(LOOK_OF_IMPERSONATOR).bind(impersonator).all(on).await?)?.pop())
+/// This impersonator's one session without a recorded end, with all it depends on.
+pub async fn load_of(on: impl Into<On<'_>>, impersonator: UserId) -> Result<Option<Seen>, StoreError> {
+    Ok(from_rows(Q::new(LOOK_OF_IMPERSONATOR).bind(impersonator).all(on).await?)?.pop())
 }
 
-/// The same for the sessions without a recorded end that this user has started or is the target of.
-pub async fn look_at_user(tx: &mut Tx, user: UserId) -> Result<Vec<Seen>, StoreError> {
-    seen(Q::new(LOOK_OF_USER).bind(user).bind(user).all(tx).await?)
+/// The sessions without a recorded end that this user has started or is the target of, with all they depend on.
+pub async fn load_of_user(tx: &mut Tx, user: UserId) -> Result<Vec<Seen>, StoreError> {
+    from_rows(Q::new(LOOK_OF_USER).bind(user).bind(user).all(tx).await?)
 }
 
-/// The same for all users of a reseller, or of one that has become a distributor, and of everything below it.
-pub async fn look_below(tx: &mut Tx, reseller: OrgId) -> Result<Vec<Seen>, StoreError> {
-    seen(Q::new(LOOK_BELOW).bind(reseller).all(tx).await?)
+/// The sessions without a recorded end of all users of a reseller, or of one that has become a distributor, and of
+/// everything below it.
+pub async fn load_below(tx: &mut Tx, reseller: OrgId) -> Result<Vec<Seen>, StoreError> {
+    from_rows(Q::new(LOOK_BELOW).bind(reseller).all(tx).await?)
 }
 
 /// The session without its users.
@@ -347,13 +348,13 @@ fn push_which(q: &mut Q, which: Which, now: Ts) {
 
 /// Locks live sessions in one order for all transactions, before more than one statement ends some of them: two users
 /// may impersonate each other, and may be suspended at the same moment.
-pub async fn hold_all(tx: &mut Tx, of: &[Which], now: Ts) -> Result<(), StoreError> {
+pub async fn hold_all(tx: &mut Tx, selections: &[Which], now: Ts) -> Result<(), StoreError> {
     if !tx.is_postgres() {
         // Its one writer holds everything.
         return Ok(());
     }
     let mut q = Q::new("SELECT s.id FROM impersonation_sessions s WHERE s.ended_at IS NULL AND s.id IN (");
-    for (n, which) in of.iter().enumerate() {
+    for (n, which) in selections.iter().enumerate() {
         let union = if n > 0 { " UNION " } else { "" };
         q.push(union).push("SELECT t.id FROM impersonation_sessions t WHERE t.ended_at IS NULL");
         push_which(&mut q, *which, now);

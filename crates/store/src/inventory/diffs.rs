@@ -78,9 +78,9 @@ pub async fn add(tx: &mut Tx, diffs: Vec<NewDiff>) -> Result<Vec<i64>, StoreErro
     if diffs.is_empty() {
         return Ok(ids);
     }
-    let ints = |of: fn(&NewDiff) -> i64| Arg::Ints(diffs.iter().map(of).collect());
-    let times = |of: fn(&NewDiff) -> Ts| Arg::Times(diffs.iter().map(of).collect());
-    let texts = |of: fn(&NewDiff) -> String| Arg::Texts(diffs.iter().map(of).collect());
+    let ints = |value: fn(&NewDiff) -> i64| Arg::Ints(diffs.iter().map(value).collect());
+    let times = |value: fn(&NewDiff) -> Ts| Arg::Times(diffs.iter().map(value).collect());
+    let texts = |value: fn(&NewDiff) -> String| Arg::Texts(diffs.iter().map(value).collect());
     let q = Q::new(ADD)
         .bind(Arg::Ids(diffs.iter().map(|d| d.system_id.0).collect()))
         .bind(ints(|d| d.previous_id))

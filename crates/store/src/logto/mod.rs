@@ -345,7 +345,7 @@ pub async fn user_marks(
     marks(on, ("logto_users", "user_id"), issuer, users.map(|id| id.0)).await
 }
 
-/// The same of organizations.
+/// The sync states of these organizations; organizations without a stored state are left out.
 pub async fn organization_marks(
     on: impl Into<On<'_>>,
     issuer: &str,
@@ -366,7 +366,7 @@ pub async fn organizations_of(
     .bind(issuer);
     q.list(provider_ids).push(")");
     let rows: Vec<(String, Uuid)> = q.all(on).await?;
-    Ok(rows.into_iter().map(|(theirs, ours)| (theirs, OrgId(ours))).collect())
+    Ok(rows.into_iter().map(|(provider_id, organization_id)| (provider_id, OrgId(organization_id))).collect())
 }
 
 /// For all tenants except this one (`""` = for all), removes up to `limit` rows each of changes queued before a time,
@@ -387,7 +387,7 @@ pub async fn users_after(on: impl Into<On<'_>>, after: Uuid, limit: i64) -> Resu
     Ok(rows.into_iter().map(|(id,)| UserId(id)).collect())
 }
 
-/// The same of organizations.
+/// The next organizations after one, by id, for a walk through all.
 pub async fn organizations_after(
     on: impl Into<On<'_>>,
     after: Uuid,

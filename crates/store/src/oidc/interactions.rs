@@ -178,7 +178,7 @@ pub async fn insert(tx: &mut Tx, new: &Interaction) -> Result<(), StoreError> {
 
 /// Who has entered a right password, and what they must still do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct PasswordEntered {
     pub user: UserId,
     /// The password was a generated one.
     pub must_replace_password: bool,
@@ -192,47 +192,47 @@ pub struct Identity {
 /// the request no longer exists.
 pub async fn identify(
     tx: &mut Tx,
-    of: &Interaction,
-    known: Identity,
+    interaction: &Interaction,
+    entered: PasswordEntered,
     browser_hash: &[u8],
 ) -> Result<bool, StoreError> {
     let q = Q::new(IDENTIFY)
-        .bind(known.user)
-        .bind(known.must_replace_password)
-        .bind(known.step.map(Step::as_str))
-        .bind(known.methods.to_string())
+        .bind(entered.user)
+        .bind(entered.must_replace_password)
+        .bind(entered.step.map(Step::as_str))
+        .bind(entered.methods.to_string())
         .bind(browser_hash)
-        .bind(of.id)
-        .bind(of.browser_hash.clone());
+        .bind(interaction.id)
+        .bind(interaction.browser_hash.clone());
     Ok(q.run(tx).await? > 0)
 }
 
-/// Notes that the user has done their step and binds the request to `browser_hash`. False when the request no longer exists or
-/// has changed since it was read.
+/// Notes that the user has done their step and binds the request to `browser_hash`. False when the request no longer
+/// exists or has changed since it was read.
 pub async fn pass(
     tx: &mut Tx,
-    of: &Interaction,
+    interaction: &Interaction,
     methods: SignInMethods,
     browser_hash: &[u8],
 ) -> Result<bool, StoreError> {
     let q = Q::new(PASS)
         .bind(methods.to_string())
         .bind(browser_hash)
-        .bind(of.id)
-        .bind(of.browser_hash.clone())
-        .bind(of.user_id)
-        .bind(of.step.map(Step::as_str));
+        .bind(interaction.id)
+        .bind(interaction.browser_hash.clone())
+        .bind(interaction.user_id)
+        .bind(interaction.step.map(Step::as_str));
     Ok(q.run(tx).await? > 0)
 }
 
 /// Replaces the stored request. False when it no longer exists or has changed since it was read.
-pub async fn rewrite(tx: &mut Tx, of: &Interaction, request: &Value) -> Result<bool, StoreError> {
+pub async fn rewrite(tx: &mut Tx, interaction: &Interaction, request: &Value) -> Result<bool, StoreError> {
     let q = Q::new(REWRITE)
         .bind(request.clone())
-        .bind(of.id)
-        .bind(of.browser_hash.clone())
-        .bind(of.must_replace_password)
-        .bind(of.step.map_or("", Step::as_str));
+        .bind(interaction.id)
+        .bind(interaction.browser_hash.clone())
+        .bind(interaction.must_replace_password)
+        .bind(interaction.step.map_or("", Step::as_str));
     Ok(q.run(tx).await? > 0)
 }
 
@@ -242,12 +242,12 @@ pub async fn reset(tx: &mut Tx, id: Uuid) -> Result<u64, StoreError> {
 }
 
 /// Ends the request because it is answered. False when it no longer exists or has changed since it was read.
-pub async fn claim(tx: &mut Tx, of: &Interaction) -> Result<bool, StoreError> {
+pub async fn claim(tx: &mut Tx, interaction: &Interaction) -> Result<bool, StoreError> {
     let q = Q::new(TAKE)
-        .bind(of.id)
-        .bind(of.browser_hash.clone())
-        .bind(of.must_replace_password)
-        .bind(of.step.map_or("", Step::as_str));
+        .bind(interaction.id)
+        .bind(interaction.browser_hash.clone())
+        .bind(interaction.must_replace_password)
+        .bind(interaction.step.map_or("", Step::as_str));
     Ok(q.run(tx).await? > 0)
 }
 
@@ -256,7 +256,7 @@ pub async fn forget_user(tx: &mut Tx, user: UserId) -> Result<u64, StoreError> {
     Q::new(FORGET_USER).bind(user).run(tx).await
 }
 
-/// The same but for one of them.
+/// Ends the requests in which this user has already entered their password, except one.
 pub async fn forget_others_of_user(tx: &mut Tx, user: UserId, keep: Uuid) -> Result<u64, StoreError> {
     Q::new(FORGET_OTHERS).bind(user).bind(keep).run(tx).await
 }

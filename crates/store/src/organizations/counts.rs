@@ -88,35 +88,36 @@ pub struct Stats {
 pub async fn stats_of(
     on: impl Into<On<'_>>,
     family: OrgType,
-    of: impl IntoIterator<Item = OrgId>,
+    organizations: impl IntoIterator<Item = OrgId>,
 ) -> Result<HashMap<OrgId, Stats>, StoreError> {
-    let (mut on, of) = (on.into(), of.into_iter().map(|id| id.0).collect::<Vec<_>>());
+    let (mut on, organizations) = (on.into(), organizations.into_iter().map(|id| id.0).collect::<Vec<_>>());
     let column = crate::tree::subtree_column(family, "id");
     let mut q = Q::new(&format!(
         "SELECT o.{column} AS root, o.type, CAST(COUNT(*) AS BIGINT), CAST(SUM(n.systems) AS BIGINT), \
          CAST(SUM(n.users) AS BIGINT) FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
          WHERE o.eff_deleted_at IS NULL AND "
     ));
-    q.one_of(on.reborrow(), &format!("o.{column}"), &of).push(&format!(" GROUP BY o.{column}, o.type"));
+    q.one_of(on.reborrow(), &format!("o.{column}"), &organizations);
+    q.push(&format!(" GROUP BY o.{column}, o.type"));
     let rows: Vec<(Uuid, String, i64, i64, i64)> = q.all(on.reborrow()).await?;
-    let mut found: HashMap<OrgId, Stats> = HashMap::new();
+    let mut by_root: HashMap<OrgId, Stats> = HashMap::new();
     for (root, org_type, organizations, systems, users) in rows {
-        let stats = found.entry(OrgId(root)).or_default();
+        let stats = by_root.entry(OrgId(root)).or_default();
         let (systems, users) = (unsigned(systems), unsigned(users));
         stats.subtree.systems += systems;
         stats.subtree.users += users;
         match crate::tree::parse_type(&org_type)? {
             // The topmost organization of the subtree is the only one of the family.
-            found if found == family => stats.own = Totals { systems, users },
+            own if own == family => stats.own = Totals { systems, users },
             OrgType::Reseller => stats.resellers = unsigned(organizations),
             OrgType::Customer => stats.customers = unsigned(organizations),
             OrgType::Owner | OrgType::Distributor => {}
         }
     }
-    for (id, assigned) in assigned_to(on, family, &of).await? {
-        found.entry(id).or_default().applications = assigned;
+    for (id, assigned) in assigned_to(on, family, &organizations).await? {
+        by_root.entry(id).or_default().applications = assigned;
     }
-    Ok(found)
+    Ok(by_root)
 }
 
 fn unsigned(n: i64) -> u64 {

@@ -10,8 +10,8 @@ use bailiwick_domain::{OrgId, OrgType, Ts};
 use bailiwick_policy::Granted;
 
 /// Locks the users and systems of a subtree, and the activity of these, before its organizations and their counters: a
-/// sign-in, a move or a heartbeat locks its own user, system or activity first. In the order of ids, as groups of heartbeats
-/// are written.
+/// sign-in, a move or a heartbeat locks its own user, system or activity first. In the order of ids, as groups of
+/// heartbeats are written.
 pub async fn hold_rows(tx: &mut Tx, id: OrgId, org_type: OrgType) -> Result<(), StoreError> {
     if !tx.is_postgres() {
         return Ok(());

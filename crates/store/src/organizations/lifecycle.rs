@@ -69,19 +69,19 @@ pub struct Affected {
 /// system locks the row it reads, which [`set`] writes. None when the organization no longer exists.
 pub async fn hold_marks(tx: &mut Tx, id: OrgId) -> Result<Option<Held>, StoreError> {
     for _ in 0..3 {
-        let Some(place) = super::node(&mut *tx, id).await? else { return Ok(None) };
-        let Path { p2, p3, .. } = place.path;
+        let Some(node) = super::node(&mut *tx, id).await? else { return Ok(None) };
+        let Path { p2, p3, .. } = node.path;
         let _: Vec<(uuid::Uuid,)> = Q::new(LOCK_ABOVE).bind(p2).bind(p3).bind(id).all(&mut *tx).await?;
         let _: Option<(uuid::Uuid,)> = Q::new(LOCK_OWN).bind(id).optional(&mut *tx).await?;
         let Some(held) = hold(&mut *tx, id).await? else { return Ok(None) };
-        if held.path == place.path && held.org_type == place.org_type {
+        if held.path == node.path && held.org_type == node.org_type {
             return Ok(Some(held));
         }
     }
     Err(StoreError::Misuse("an organization moves faster than it can be held"))
 }
 
-/// The same with all below it.
+/// Locks an organization as [`hold_marks`] does, and everything below it.
 pub async fn hold_subtree(tx: &mut Tx, id: OrgId) -> Result<Option<Held>, StoreError> {
     let Some(held) = hold_marks(tx, id).await? else { return Ok(None) };
     // Top-down as everywhere, so that two transactions wait for each other instead of deadlocking.
@@ -161,23 +161,23 @@ async fn affected(
     q.push(" GROUP BY o.type");
     let rows: Vec<(String, i64, i64, i64)> = q.all(&mut *tx).await?;
     let unsigned = |n: i64| u64::try_from(n).unwrap_or(0);
-    let mut found = Affected::default();
-    for (found_type, organizations, users, systems) in rows {
-        found.users += unsigned(users);
-        found.systems += unsigned(systems);
-        match parse_type(&found_type)? {
+    let mut affected = Affected::default();
+    for (row_type, organizations, users, systems) in rows {
+        affected.users += unsigned(users);
+        affected.systems += unsigned(systems);
+        match parse_type(&row_type)? {
             // The topmost organization of the subtree is the only one of its family.
             own if own == org_type => {}
-            OrgType::Reseller => found.resellers = unsigned(organizations),
-            OrgType::Customer => found.customers = unsigned(organizations),
+            OrgType::Reseller => affected.resellers = unsigned(organizations),
+            OrgType::Customer => affected.customers = unsigned(organizations),
             OrgType::Owner | OrgType::Distributor => {}
         }
     }
     if kind == LifecycleMark::Deleted {
-        return Ok(found);
+        return Ok(affected);
     }
     // The few that are individually suspended stay unchanged.
-    for (table, n) in [("users", &mut found.users), ("systems", &mut found.systems)] {
+    for (table, n) in [("users", &mut affected.users), ("systems", &mut affected.systems)] {
         let mut q = Q::new(&format!(
             "SELECT CAST(COUNT(*) AS BIGINT) FROM {table} r JOIN organizations o ON o.id = r.organization_id \
              WHERE r.deleted_at IS NULL AND r.suspended_at IS NOT NULL AND r.{} = ?",
@@ -187,5 +187,5 @@ async fn affected(
         push_changed(&mut q);
         *n = n.saturating_sub(q.count(&mut *tx).await?);
     }
-    Ok(found)
+    Ok(affected)
 }

@@ -83,7 +83,7 @@ impl Order {
         let (column, is_nullable) = self.by.column();
         let runs = walk::runs(column, is_nullable, self.direction, "o.id");
         runs.into_iter()
-            .filter(move |(run, _)| self.by != Sort::SuspendedAt || states.show(*run == NullPart::With))
+            .filter(move |(part, _)| self.by != Sort::SuspendedAt || states.show(*part == NullPart::With))
     }
 
     /// Appends ` ORDER BY …`.
@@ -139,8 +139,8 @@ pub(crate) fn push_search(q: &mut Q, column: &str, text: &str) {
     push_search_any(q, &[column], text);
 }
 
-/// The same for a text that must occur in one of several columns. PostgreSQL computes an expression of parameters anew for each
-/// row, so the pattern is made here, and its escape character is the default one there.
+/// Appends ` AND …` for a text that must occur in one of several folded columns. PostgreSQL computes an expression of
+/// parameters anew for each row, so the pattern is made here, and its escape character is the default one there.
 pub(crate) fn push_search_any(q: &mut Q, columns: &[&str], text: &str) {
     if text.trim().is_empty() {
         return;
@@ -175,8 +175,8 @@ pub(crate) fn push_states(q: &mut Q, states: States, suspended: &str, deleted: &
 fn push_within(q: &mut Q, within: Option<&Vec<Within>>) {
     let Some(within) = within else { return };
     q.push(" AND (1 = 0");
-    for place in within {
-        match *place {
+    for condition in within {
+        match *condition {
             Within::Parent(id) => q.push(" OR o.parent_id = ?").arg(id),
             Within::Below(id, OrgType::Owner) => q.push(" OR o.id <> ?").arg(id),
             Within::Below(id, OrgType::Distributor) => q.push(" OR (o.p2 = ? AND o.id <> ?)").arg(id).arg(id),
@@ -232,7 +232,7 @@ pub async fn list(
     page_of(db, selected, order, page, total).await
 }
 
-/// The same where it is known how many match.
+/// One page of the selected organizations, where the number of all rows that match is known.
 pub async fn page_of(
     db: &Db,
     selected: Selected<'_>,
@@ -291,48 +291,48 @@ pub(super) async fn walk_ids(
     order: Order,
     step: &Step,
 ) -> Result<(Vec<Uuid>, Option<Position>), StoreError> {
-    let runs = order.runs(selected.filter.states).map(|(run, by)| ((run, by), by));
-    let ids = |run: &(NullPart, SortKey), after: Option<&Position>, limit| {
-        ids_query(selected, order, *run, after, limit)
+    let runs = order.runs(selected.filter.states).map(|(part, sort_key)| ((part, sort_key), sort_key));
+    let ids = |part: &(NullPart, SortKey), after: Option<&Position>, limit| {
+        ids_query(selected, order, *part, after, limit)
     };
     walk::walk(db, runs, step, ids).await
 }
 
 /// The statement that finds the ids of a step in the run of its position; for EXPLAIN.
 pub fn walk_query(selected: Selected<'_>, order: Order, step: &Step) -> Option<Q> {
-    let run = order.runs(selected.filter.states).nth(step.run())?;
-    Some(ids_query(selected, order, run, step.after.as_ref(), step.rows))
+    let part = order.runs(selected.filter.states).nth(step.run())?;
+    Some(ids_query(selected, order, part, step.after.as_ref(), step.rows))
 }
 
 /// At most so many rows of a run, behind the position if there is one.
 fn ids_query(
     selected: Selected<'_>,
     Order { by, direction }: Order,
-    (run, by_run): (NullPart, SortKey),
+    (part, sort_key): (NullPart, SortKey),
     after: Option<&Position>,
     limit: u64,
 ) -> Q {
     let mut sorted = by.column().0.0;
     let states = selected.filter.states;
     let mut q = Q::new("SELECT ");
-    by_run.push_columns(&mut q);
+    sort_key.push_columns(&mut q);
     q.push(" FROM organizations o");
     push_where(&mut q, selected);
-    match (run, by) {
+    match (part, by) {
         (NullPart::All, _) => {}
-        (NullPart::With, Sort::SuspendedAt) => push_run(&mut q, states, true),
+        (NullPart::With, Sort::SuspendedAt) => push_part(&mut q, states, true),
         (NullPart::Without, Sort::SuspendedAt) => {
-            push_run(&mut q, states, false);
+            push_part(&mut q, states, false);
             sorted = "o.id";
         }
         // Ordered by the missing value too, which is the order of the index.
         (NullPart::With | NullPart::Without, _) => {
-            let word = if run == NullPart::With { "IS NOT NULL" } else { "IS NULL" };
+            let word = if part == NullPart::With { "IS NOT NULL" } else { "IS NULL" };
             q.push(&format!(" AND {sorted} {word}"));
         }
     }
     if let Some(position) = after {
-        by_run.push_behind(&mut q, position, direction);
+        sort_key.push_behind(&mut q, position, direction);
     }
     push_order(&mut q, sorted, false, direction, "o.id");
     q.push(" LIMIT ?").arg(limit);
@@ -362,31 +362,31 @@ async fn by_suspension(
         SortDirection::Asc => [true, false],
         SortDirection::Desc => [false, true],
     };
-    for is_suspended in runs.into_iter().filter(|run| states.show(*run)) {
+    for is_suspended in runs.into_iter().filter(|is_suspended| states.show(*is_suspended)) {
         let missing = page.page_size.saturating_sub(rows.len() as u64);
         if missing == 0 {
             break;
         }
         let mut q = select(selected);
-        push_run(&mut q, states, is_suspended);
+        push_part(&mut q, states, is_suspended);
         let column = if is_suspended { "o.eff_suspended_at" } else { "o.id" };
         push_order(&mut q, column, false, direction, "o.id");
         q.push(" LIMIT ? OFFSET ?").arg(missing).arg(skip);
-        let found: Vec<Row> = q.all(db).await?;
-        if found.is_empty() && skip > 0 {
+        let page_rows: Vec<Row> = q.all(db).await?;
+        if page_rows.is_empty() && skip > 0 {
             let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM organizations o");
             push_where(&mut q, selected);
-            push_run(&mut q, states, is_suspended);
+            push_part(&mut q, states, is_suspended);
             skip = skip.saturating_sub(q.count(db).await?);
         } else {
             skip = 0;
         }
-        rows.extend(found);
+        rows.extend(page_rows);
     }
     Ok(rows)
 }
 
-fn push_run(q: &mut Q, states: States, is_suspended: bool) {
+fn push_part(q: &mut Q, states: States, is_suspended: bool) {
     if !is_suspended {
         q.push(" AND o.eff_suspended_at IS NULL");
     } else if states.show(false) {

@@ -60,7 +60,7 @@ pub struct Named {
 
 type NamedRow = (Uuid, String, String, String, bool);
 
-fn named(rows: Vec<NamedRow>) -> Result<Vec<Named>, StoreError> {
+fn from_rows(rows: Vec<NamedRow>) -> Result<Vec<Named>, StoreError> {
     rows.into_iter()
         .map(|(id, name, org_type, key, is_suspended)| {
             let organization = OrgRef { id: OrgId(id), name, org_type: parse_type(&org_type)? };
@@ -89,10 +89,10 @@ pub async fn by_names(
     q.list(keys.iter().copied()).push(")");
     push_scope(&mut q, "o", "id", scope);
     q.push(") found WHERE n <= ? ORDER BY name_key, n").arg(most);
-    named(q.all(on).await?)
+    from_rows(q.all(on).await?)
 }
 
-/// The same by ids.
+/// Live organizations inside the scope with these ids.
 pub async fn by_ids(on: impl Into<On<'_>>, scope: &Scope, ids: &[OrgId]) -> Result<Vec<Named>, StoreError> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -103,5 +103,5 @@ pub async fn by_ids(on: impl Into<On<'_>>, scope: &Scope, ids: &[OrgId]) -> Resu
     );
     q.list(ids.iter().copied()).push(")");
     push_scope(&mut q, "o", "id", scope);
-    named(q.all(on).await?)
+    from_rows(q.all(on).await?)
 }

@@ -66,12 +66,12 @@ pub async fn vat_in_use(
         q.push(" AND o.id <> ?").arg(except);
     }
     q.push(" LIMIT 1");
-    let found: Option<(i64,)> = q.optional(db).await?;
-    Ok(found.is_some())
+    let row: Option<(i64,)> = q.optional(db).await?;
+    Ok(row.is_some())
 }
 
-/// The organizations of the scope with a live object that `organization_counts` counts in this column, by name; with a search
-/// one more than it asks for.
+/// The organizations of the scope with a live object that `organization_counts` counts in this column, by name; with a
+/// search one more than it asks for.
 pub(crate) async fn organizations_with(
     db: &Db,
     scope: &Scope,

@@ -47,7 +47,7 @@ pub async fn rotate_held(
     let next = || moves.iter().map(|(next, _)| next);
     let ids: Vec<Uuid> = next().map(|chain| chain.id.0).collect();
     let used: Vec<Uuid> = moves.iter().map(|(_, used)| *used).collect();
-    let times = |of: fn(&Chain) -> Ts| Column::times(next().map(of));
+    let times = |value: fn(&Chain) -> Ts| Column::times(next().map(value));
     let is_postgres = tx.is_postgres();
 
     let mut rotate = Q::new(

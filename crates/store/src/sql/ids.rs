@@ -8,8 +8,8 @@ pub(crate) fn padded<T: Copy>(values: &[T]) -> impl Iterator<Item = T> {
     at_least(values.len().next_power_of_two(), values).into_iter()
 }
 
-/// How many values PostgreSQL expects of an array that it does not know. It would plan a statement anew for each shorter array,
-/// which takes longer than to run it.
+/// How many values PostgreSQL expects of an array that it does not know. It would plan a statement anew for each
+/// shorter array, which takes longer than to run it.
 pub(crate) const LIKE_ANY_ARRAY: usize = 10;
 
 /// The values, the last one repeated until there are so many.

@@ -1,11 +1,12 @@
 //! Reads from a streaming replica of PostgreSQL.
 //!
-//! A request may read from the replica once the replica has replayed everything that the primary had written when the request
-//! asked ([`Db::has_replica_caught_up`]). So an answer includes every change that was committed before its request, as one
-//! from the primary does. Only changes that a crash may lose ([`Db::begin_relaxed`]) can be missing for a moment.
+//! A request may read from the replica once the replica has replayed everything that the primary had written when the
+//! request asked ([`Db::has_replica_caught_up`]). So an answer includes every change that was committed before its
+//! request, as one from the primary does. Only changes that a crash may lose ([`Db::begin_relaxed`]) can be missing for
+//! a moment.
 //!
-//! A request that cannot read from the replica any more, or that has written something, reads from the primary from then on and
-//! never turns back: what it sees only moves forward.
+//! A request that cannot read from the replica any more, or that has written something, reads from the primary from
+//! then on and never turns back: what it sees only moves forward.
 
 use super::Q;
 use crate::{Db, StoreError, engine};
@@ -35,11 +36,12 @@ const ASKS_EVERY: Duration = Duration::from_millis(2);
 const REST_BEHIND: Duration = Duration::from_secs(1);
 const REST_LOST: Duration = Duration::from_secs(5);
 
-/// Bytes of the log that a crash of the primary does not lose. A commit that waits for the disk is part of them before anyone
-/// can read its changes. Where the server has been told not to wait, all bytes count.
+/// Bytes of the log that a crash of the primary does not lose. A commit that waits for the disk is part of them before
+/// anyone can read its changes. Where the server is configured not to wait, all bytes count.
 const WRITTEN: &str = "[[SELECT CAST(pg_wal_lsn_diff(CASE current_setting('synchronous_commit') \
      WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END, '0/0') AS BIGINT)||SELECT 0]]";
-/// Bytes of the log that the replica has replayed. Nothing if the server is not a replica, or does not receive from a primary.
+/// Bytes of the log that the replica has replayed. Nothing if the server is not a replica, or does not receive from a
+/// primary.
 const REPLAYED: &str = "[[SELECT CASE WHEN pg_is_in_recovery() AND EXISTS (SELECT 1 FROM pg_stat_wal_receiver) \
      THEN CAST(pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') AS BIGINT) END||SELECT 0]]";
 /// A number that a cluster has in common with its replicas alone.
@@ -104,7 +106,8 @@ pub enum State {
 #[derive(Debug)]
 pub(crate) struct Replica {
     pub(crate) pool: PgPool,
-    /// The connection for checks, which do not wait for requests. None until it has turned out to lead to a replica of the primary.
+    /// The connection for checks, which do not wait for requests. None until it has turned out to lead to a replica of
+    /// the primary.
     checks: tokio::sync::Mutex<Option<PgConnection>>,
     connect: PgConnectOptions,
     rest: Mutex<Rest>,
@@ -140,8 +143,8 @@ impl Replica {
     }
 
     pub(crate) async fn connection(&self) -> Result<PoolConnection<Postgres>, StoreError> {
-        let lent = timeout(QUESTION, self.pool.acquire()).await;
-        Ok(lent.map_err(|_| StoreError::Replica("has no free connection"))??)
+        let connection = timeout(QUESTION, self.pool.acquire()).await;
+        Ok(connection.map_err(|_| StoreError::Replica("has no free connection"))??)
     }
 
     /// Closes all connections.
@@ -150,8 +153,8 @@ impl Replica {
         drop(self.checks.lock().await.take());
     }
 
-    /// The present request reads from the primary from now on, and so do all others for some time if a connection was lost. A single
-    /// statement can also fail: PostgreSQL cancels those that are in the way of the replay.
+    /// The present request reads from the primary from now on, and so do all others for some time if a connection was
+    /// lost. A single statement can also fail: PostgreSQL cancels those that are in the way of the replay.
     pub(crate) fn leave(&self, fault: &StoreError) {
         leave();
         let is_lost = match fault {
@@ -190,7 +193,8 @@ impl Replica {
         if own == primary { Ok(connection) } else { Err(StoreError::Replica("is of another cluster")) }
     }
 
-    /// Whether it has replayed everything that the primary has written by now, or does so soon. None if the primary does not answer.
+    /// Whether it has replayed everything that the primary has written by now, or does so soon. None if the primary
+    /// does not answer.
     async fn catches_up(&self, primary: &Db) -> Result<Option<bool>, StoreError> {
         let late = |_| StoreError::Replica("does not answer in time");
         let mut checks = self.checks.lock().await;
@@ -217,13 +221,14 @@ impl Replica {
     }
 }
 
-/// The result of a statement. A connection on which one has not ended is closed, so that no other statement waits for it.
+/// The result of a statement. A connection on which one has not ended is closed, so that no other statement waits for
+/// it.
 pub(crate) fn finish<T>(
-    lent: PoolConnection<Postgres>,
+    connection: PoolConnection<Postgres>,
     result: Result<Result<T, StoreError>, Elapsed>,
 ) -> Result<T, StoreError> {
     result.unwrap_or_else(|_| {
-        drop(lent.detach());
+        drop(connection.detach());
         Err(StoreError::Replica("does not answer in time"))
     })
 }
@@ -244,8 +249,8 @@ impl Db {
         }
     }
 
-    /// Whether the replica has replayed everything that the primary has written by now. If so, the caller runs the request with
-    /// [`Reads::from_replica`]. If not, requests do not ask again for some time.
+    /// Whether the replica has replayed everything that the primary has written by now. If so, the caller runs the
+    /// request with [`Reads::from_replica`]. If not, requests do not ask again for some time.
     pub async fn has_replica_caught_up(&self) -> bool {
         let Some(replica) = &self.replica else { return false };
         match replica.catches_up(self).await {

@@ -55,12 +55,12 @@ impl Q {
                             if self.each_of_replica(db, take).await? {
                                 return Ok(());
                             }
-                            let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
-                            self.pg_each_alone(&mut lent, take).await?;
+                            let mut connection = db.pools.read(Box::pin(pool.acquire())).await?;
+                            self.pg_each_alone(&mut connection, take).await?;
                         }
                         Engine::Lite { read, .. } => {
-                            let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
-                            let mut rows = lite(self)?.fetch(&mut *lent);
+                            let mut connection = db.pools.read(Box::pin(read.acquire())).await?;
+                            let mut rows = lite(self)?.fetch(&mut *connection);
                             while let Some(row) = rows.try_next().await? {
                                 take(Some(Fetched::Lite(row)))?;
                             }
@@ -95,16 +95,16 @@ impl Q {
         Ok(())
     }
 
-    /// Reads all rows from the replica. False if the primary must be read: the present request does not read from the replica, or
-    /// the replica has failed.
+    /// Reads all rows from the replica. False if the primary must be read: the present request does not read from the
+    /// replica, or the replica has failed.
     async fn each_of_replica(&self, db: &Db, take: Take<'_>) -> Result<bool, StoreError> {
         let Some(replica) = db.replica_of_request() else { return Ok(false) };
         let mut is_refused = false;
         let read = async {
-            let mut lent = replica.connection().await?;
+            let mut connection = replica.connection().await?;
             let mut note = |row| take(row).inspect_err(|_| is_refused = true);
-            let read = timeout(STATEMENT, self.clone().pg_each_alone(&mut lent, &mut note)).await;
-            replica::finish(lent, read)
+            let read = timeout(STATEMENT, self.clone().pg_each_alone(&mut connection, &mut note)).await;
+            replica::finish(connection, read)
         };
         match read.await {
             Err(fault) if !is_refused => {
@@ -119,14 +119,14 @@ impl Q {
     /// Reads all rows outside of a transaction.
     async fn pg_each_alone(
         self,
-        lent: &mut PoolConnection<Postgres>,
+        connection: &mut PoolConnection<Postgres>,
         take: Take<'_>,
     ) -> Result<(), StoreError> {
         if !self.by_index {
-            return pg_each(self, lent, take).await;
+            return pg_each(self, connection, take).await;
         }
-        let mut unfinished = Unfinished { lent, is_over: false };
-        let mut tx = unfinished.lent.begin_with(by_index::BEGIN).await?;
+        let mut unfinished = Unfinished { connection, is_over: false };
+        let mut tx = unfinished.connection.begin_with(by_index::BEGIN).await?;
         pg_each(self, &mut tx, take).await?;
         tx.commit().await?;
         unfinished.is_over = true;
@@ -156,12 +156,12 @@ impl Q {
                             if let Some(first) = self.first_of_replica(db).await {
                                 return Ok(first);
                             }
-                            let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
-                            pg(self)?.fetch_optional(&mut *lent).await?.map(Fetched::Pg)
+                            let mut connection = db.pools.read(Box::pin(pool.acquire())).await?;
+                            pg(self)?.fetch_optional(&mut *connection).await?.map(Fetched::Pg)
                         }
                         Engine::Lite { read, .. } => {
-                            let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
-                            lite(self)?.fetch_optional(&mut *lent).await?.map(Fetched::Lite)
+                            let mut connection = db.pools.read(Box::pin(read.acquire())).await?;
+                            lite(self)?.fetch_optional(&mut *connection).await?.map(Fetched::Lite)
                         }
                     }
                 }
@@ -185,10 +185,10 @@ impl Q {
     async fn first_of_replica(&self, db: &Db) -> Option<Option<Fetched>> {
         let replica = db.replica_of_request()?;
         let read = async {
-            let mut lent = replica.connection().await?;
-            let read = async { Ok(pg(self.clone())?.fetch_optional(&mut *lent).await?) };
+            let mut connection = replica.connection().await?;
+            let read = async { Ok(pg(self.clone())?.fetch_optional(&mut *connection).await?) };
             let read = timeout(STATEMENT, read).await;
-            replica::finish(lent, read)
+            replica::finish(connection, read)
         };
         match read.await {
             Ok(row) => Some(row.map(Fetched::Pg)),
@@ -200,22 +200,22 @@ impl Q {
     }
 
     /// The one row on this connection.
-    pub(crate) async fn one_on<T: Row>(self, lent: &mut PgConnection) -> Result<T, StoreError> {
-        Ok(T::from_row(&pg(self)?.fetch_one(lent).await?)?)
+    pub(crate) async fn one_on<T: Row>(self, connection: &mut PgConnection) -> Result<T, StoreError> {
+        Ok(T::from_row(&pg(self)?.fetch_one(connection).await?)?)
     }
 }
 
-/// A connection with a transaction. Dropping it closes the connection unless the transaction has ended: the driver may not know
-/// yet of a transaction that PostgreSQL has begun, and the next statements on the connection would run in it.
+/// A connection with a transaction. Dropping it closes the connection unless the transaction has ended: the driver may
+/// not know yet of a transaction that PostgreSQL has begun, and the next statements on the connection would run in it.
 struct Unfinished<'c> {
-    lent: &'c mut PoolConnection<Postgres>,
+    connection: &'c mut PoolConnection<Postgres>,
     is_over: bool,
 }
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         if !self.is_over {
-            self.lent.close_on_drop();
+            self.connection.close_on_drop();
         }
     }
 }

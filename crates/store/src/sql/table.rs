@@ -70,8 +70,8 @@ impl Column {
 
 /// Appends the rows as a table called `v`, its columns as named. All columns have the same length, at most [`ROWS`].
 ///
-/// SQLite takes a list of values for a million rows. Against a table whose statistics name fewer it would read that whole table for
-/// each statement, so the limit says how many there are.
+/// SQLite takes a list of values for a million rows. Against a table whose statistics name fewer it would read that
+/// whole table for each statement, so the limit says how many there are.
 pub(crate) fn push_rows(q: &mut Q, is_postgres: bool, columns: Vec<(&str, Column)>) {
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     if is_postgres {
@@ -97,8 +97,8 @@ pub(crate) fn push_rows(q: &mut Q, is_postgres: bool, columns: Vec<(&str, Column
 
 #[cfg(test)]
 mod tests {
-    //! SQLite has statistics of a large fleet here: for a join without an order it takes a list of values for a million rows,
-    //! and would read a whole table, or all of an index, for each statement.
+    //! SQLite has statistics of a large fleet here: for a join without an order it takes a list of values for a million
+    //! rows, and would read a whole table, or all of an index, for each statement.
 
     use super::*;
     use crate::{Db, Options, catalogue};

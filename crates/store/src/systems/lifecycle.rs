@@ -65,12 +65,12 @@ pub async fn destroy(
     tx.systems_changed();
     // A deleted system is counted no more, but trends still have it.
     tx.figures_changed();
-    let home = system.organization.id;
-    lock_for_writing(tx, [home]).await?;
-    close_system(tx, home, &system.system_key, now).await?;
+    let organization = system.organization.id;
+    lock_for_writing(tx, [organization]).await?;
+    close_system(tx, organization, &system.system_key, now).await?;
     let (before, applications) = (status::tally(tx, target.id()).await?, tally(tx, target.id()).await?);
     for statement in [DESTROY_ALERTS, DESTROY_SILENCES] {
-        Q::new(statement).bind(home).bind(&system.system_key).run(tx).await?;
+        Q::new(statement).bind(organization).bind(&system.system_key).run(tx).await?;
     }
     Q::new(DESTROY).bind(target.id()).run(tx).await?;
     status::settle(tx, target.id(), before).await?;

@@ -1,5 +1,5 @@
-//! The list of systems: a page in the orders that people use all day is an index range (docs/tree.md); the other orders sort
-//! the systems of the scope, and the few matches of a filter are sorted in every order.
+//! The list of systems: a page in the orders that people use all day is an index range (docs/tree.md); the other orders
+//! sort the systems of the scope, and the few matches of a filter are sorted in every order.
 //!
 //! Two orders are computed. `status` is a sequence of runs, one for each status in the order of their words, each an
 //! index walk by id. `organization_name` walks the organizations in the order of their names.
@@ -66,7 +66,7 @@ struct Spec<'a> {
     expanded: &'a [(OrgId, OrgType)],
     order: SystemOrder,
     direction: SortDirection,
-    known: KnownCounts,
+    known_counts: KnownCounts,
     /// So few systems match that they are found and sorted.
     is_few: bool,
 }
@@ -103,11 +103,11 @@ pub async fn list(
     scope: &Scope,
     filter: &SystemFilter,
     part: Part,
-    known: KnownCounts,
+    known_counts: KnownCounts,
 ) -> Result<Page<SystemRecord>, StoreError> {
     let Part { order, page: request } = part;
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let spec = Spec::of(scope, filter, &expanded, order, known);
+    let spec = Spec::of(scope, filter, &expanded, order, known_counts);
     let total = spec.total(db).await?;
     let window = Window { offset: request.offset(), limit: request.page_size };
     // Behind the end there is nothing to walk to.
@@ -117,7 +117,8 @@ pub async fn list(
     Ok(Page { rows, total, request })
 }
 
-/// The rows with these ids. They are read by their ids, which PostgreSQL plans once instead of once for each order and page.
+/// The rows with these ids. They are read by their ids, which PostgreSQL plans once instead of once for each order and
+/// page.
 async fn rows(db: &Db, ids: &[Uuid]) -> Result<Vec<Row>, StoreError> {
     let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM systems s"));
     q.push(JOINED).push(" WHERE ").one_of(db, "s.id", ids);
@@ -135,11 +136,11 @@ pub async fn total(
     db: &Db,
     scope: &Scope,
     filter: &SystemFilter,
-    known: KnownCounts,
+    known_counts: KnownCounts,
 ) -> Result<u64, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let order = (SystemOrder::CreatedAt, SortDirection::Asc);
-    Spec::of(scope, filter, &expanded, order, known).total(db).await
+    Spec::of(scope, filter, &expanded, order, known_counts).total(db).await
 }
 
 impl<'a> Spec<'a> {
@@ -148,33 +149,33 @@ impl<'a> Spec<'a> {
         filter: &'a SystemFilter,
         expanded: &'a [(OrgId, OrgType)],
         (order, direction): (SystemOrder, SortDirection),
-        known: KnownCounts,
+        known_counts: KnownCounts,
     ) -> Spec<'a> {
-        Spec { scope, filter, expanded, order, direction, known, is_few: false }
+        Spec { scope, filter, expanded, order, direction, known_counts, is_few: false }
     }
 
-    /// The same list, with the way to a page that suits its length.
+    /// This list, read in the way that suits its length.
     fn with_total(self, total: Option<u64>) -> Spec<'a> {
         let has_filter = *self.filter != SystemFilter::default();
         Spec { is_few: has_filter && total.is_some_and(|total| total <= MAX_SORTED), ..self }
     }
 
     async fn total(&self, db: &Db) -> Result<u64, StoreError> {
-        match self.known.listed.or_else(|| self.size_of_statuses()) {
+        match self.known_counts.listed.or_else(|| self.size_of_statuses()) {
             Some(listed) => Ok(listed),
             None if *self.filter == SystemFilter::default() => Ok(totals(db, self.scope).await?.systems),
             None => self.count(db, None).await,
         }
     }
 
-    async fn count(&self, db: &Db, run: Option<StatusPart>) -> Result<u64, StoreError> {
-        if self.are_deleted(run) {
+    async fn count(&self, db: &Db, part: Option<StatusPart>) -> Result<u64, StoreError> {
+        if self.are_deleted(part) {
             return self.count_deleted().count(db).await;
         }
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT)");
         let all = Spec { is_few: true, ..self.unordered() };
-        all.push_from(&mut q, run);
-        all.push_where(&mut q, run, None);
+        all.push_from(&mut q, part);
+        all.push_where(&mut q, part, None);
         q.count(db).await
     }
 
@@ -196,24 +197,24 @@ impl<'a> Spec<'a> {
     }
 
     /// The ids of rows, by an index alone where possible.
-    fn ids(&self, run: Option<StatusPart>, window: Window, start: Option<&Start>) -> Q {
+    fn ids(&self, part: Option<StatusPart>, window: Window, start: Option<&Start>) -> Q {
         let mut q = Q::new("");
-        let halves = match run {
+        let halves = match part {
             Some(StatusPart::Of(SystemStatus::Suspended)) => SUSPENDED,
             // A single condition for both would read all systems.
             None if self.is_few && asks_only(self.filter, SystemStatus::Suspended) => SUSPENDED,
-            _ if self.are_deleted(run) => DELETED,
+            _ if self.are_deleted(part) => DELETED,
             _ => {
-                self.push_page(&mut q, run, start, window);
+                self.push_page(&mut q, part, start, window);
                 return q;
             }
         };
         // Both halves in order, so that neither is read beyond the page.
         let half = Window { offset: 0, limit: window.limit.saturating_add(window.offset) };
-        for (run, before) in
+        for (part, before) in
             halves.into_iter().zip(["SELECT * FROM (SELECT * FROM (", ") own UNION ALL SELECT * FROM ("])
         {
-            self.push_page(q.push(before), Some(run), start, half);
+            self.push_page(q.push(before), Some(part), start, half);
         }
         let word = self.direction.as_str();
         let by_value = self.order.column().map_or(String::new(), |_| format!("page_value {word}, "));
@@ -222,42 +223,43 @@ impl<'a> Spec<'a> {
         q
     }
 
-    fn push_page(&self, q: &mut Q, run: Option<StatusPart>, start: Option<&Start>, window: Window) {
-        let is_sorted = self.are_sorted(run);
+    fn push_page(&self, q: &mut Q, part: Option<StatusPart>, start: Option<&Start>, window: Window) {
+        let is_sorted = self.are_sorted(part);
         q.push(PAGE).push(if is_sorted { "SELECT * FROM (SELECT " } else { "SELECT " });
-        self.by().push_columns(q);
-        self.push_from(q, run);
-        self.push_where(q, run, start);
+        self.sort_key().push_columns(q);
+        self.push_from(q, part);
+        self.push_where(q, part, start);
         match is_sorted {
-            true => push_found_order(q, self.by(), self.direction),
+            true => push_found_order(q, self.sort_key(), self.direction),
             false => self.push_order(q),
         }
         push_page_end(q, window.limit, window.offset);
     }
 
     /// Whether the rows are found first, and then sorted.
-    fn are_sorted(&self, run: Option<StatusPart>) -> bool {
-        self.is_few || run.is_some_and(|run| DELETED.contains(&run))
+    fn are_sorted(&self, part: Option<StatusPart>) -> bool {
+        self.is_few || part.is_some_and(|part| DELETED.contains(&part))
     }
 
     /// Appends the FROM clause. The first table is the one that SQLite reads first.
-    fn push_from(&self, q: &mut Q, run: Option<StatusPart>) {
-        let asked = self.filter.statuses.as_deref().unwrap_or_default();
-        let of_run = match run {
+    fn push_from(&self, q: &mut Q, part: Option<StatusPart>) {
+        let statuses = self.filter.statuses.as_deref().unwrap_or_default();
+        let of_part = match part {
             Some(StatusPart::Of(status)) => Some(StatusFilter::Is(status)),
             _ => None,
         };
-        let reads = asked.iter().chain(&self.searched_statuses()).chain(&of_run).any(|s| reads_activity(*s));
+        let searched = self.searched_statuses();
+        let reads = statuses.iter().chain(&searched).chain(&of_part).any(|s| reads_activity(*s));
         let is_by_status = self.is_by_status();
         q.push(" FROM ");
-        match (is_by_status, self.is_by_organization(run)) {
+        match (is_by_status, self.is_by_organization(part)) {
             (true, _) => q.push("system_activity a [[JOIN||CROSS JOIN]] systems s ON s.id = a.system_id"),
-            (_, true) if !self.are_sorted(run) => {
+            (_, true) if !self.are_sorted(part) => {
                 q.push("organizations o [[JOIN||CROSS JOIN]] systems s ON s.organization_id = o.id")
             }
-            _ => q.push("systems s").push(self.hint(run)),
+            _ => q.push("systems s").push(self.hint(part)),
         };
-        if self.is_by_organization(run) && self.are_sorted(run) {
+        if self.is_by_organization(part) && self.are_sorted(part) {
             q.push(" [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id");
         }
         if reads && !is_by_status {
@@ -267,17 +269,17 @@ impl<'a> Spec<'a> {
 
     /// Whether the few systems are found by their statuses, which are all that the filter has.
     fn is_by_status(&self) -> bool {
-        let asked = self.filter.statuses.as_deref().unwrap_or_default();
-        let has_liveness = !asked.is_empty() && asked.iter().all(|status| liveness(*status).is_some());
+        let statuses = self.filter.statuses.as_deref().unwrap_or_default();
+        let has_liveness = !statuses.is_empty() && statuses.iter().all(|status| liveness(*status).is_some());
         self.is_few && has_liveness && self.has_statuses_only()
     }
 
-    /// How SQLite reads the systems. It would take any index that has all rows of an order without one, and look up each row;
-    /// and it would not read the searched texts from the index that has only these. PostgreSQL has trigrams.
-    fn hint(&self, run: Option<StatusPart>) -> &'static str {
+    /// How SQLite reads the systems. It would take any index that has all rows of an order without one, and look up
+    /// each row; and it would not read the searched texts from the index that has only these. PostgreSQL has trigrams.
+    fn hint(&self, part: Option<StatusPart>) -> &'static str {
         let search = self.filter.search.clone();
         // The systems of the few suspended organizations are found by these.
-        let is_search = search.is_some() && self.is_few && run != Some(StatusPart::SuspendedAbove);
+        let is_search = search.is_some() && self.is_few && part != Some(StatusPart::SuspendedAbove);
         if is_search
             && self.is_large()
             && *self.filter == (SystemFilter { search, ..SystemFilter::default() })
@@ -285,7 +287,7 @@ impl<'a> Spec<'a> {
             return "[[|| INDEXED BY systems_search]]";
         }
         let is_plain = *self.filter == SystemFilter::default() && *self.scope == Scope::Everything;
-        let has_index = self.order.has_index() || run.is_some();
+        let has_index = self.order.has_index() || part.is_some();
         if is_plain && !has_index { "[[|| NOT INDEXED]]" } else { "" }
     }
 
@@ -299,11 +301,11 @@ impl<'a> Spec<'a> {
     }
 
     /// Whether organizations are joined, as `o`, before the systems.
-    fn is_by_organization(&self, run: Option<StatusPart>) -> bool {
-        self.order == SystemOrder::OrganizationName || run == Some(StatusPart::SuspendedAbove)
+    fn is_by_organization(&self, part: Option<StatusPart>) -> bool {
+        self.order == SystemOrder::OrganizationName || part == Some(StatusPart::SuspendedAbove)
     }
 
-    fn by(&self) -> SortKey {
+    fn sort_key(&self) -> SortKey {
         SortKey { column: self.order.column(), id: "s.id" }
     }
 
@@ -320,27 +322,27 @@ impl<'a> Spec<'a> {
     }
 
     /// Appends ` WHERE …`.
-    fn push_where(&self, q: &mut Q, run: Option<StatusPart>, start: Option<&Start>) {
+    fn push_where(&self, q: &mut Q, part: Option<StatusPart>, start: Option<&Start>) {
         let searched = self.searched_statuses();
         let statuses = self.filter.statuses.as_deref();
-        let run_status = match run {
+        let part_status = match part {
             Some(StatusPart::Of(status)) => Some(StatusFilter::Is(status)),
             _ => None,
         };
-        let asked = statuses.unwrap_or_default();
+        let requested = statuses.unwrap_or_default();
         q.push(" WHERE 1 = 1");
         let deleted = StatusFilter::Is(SystemStatus::Deleted);
-        let in_deleted_half = run.is_some_and(|run| DELETED.contains(&run));
-        let in_deleted_run = in_deleted_half || run_status == Some(deleted);
-        let is_live = !in_deleted_run && (run.is_some() || !asked.contains(&deleted));
+        let is_deleted_half = part.is_some_and(|part| DELETED.contains(&part));
+        let is_deleted_part = is_deleted_half || part_status == Some(deleted);
+        let is_live = !is_deleted_part && (part.is_some() || !requested.contains(&deleted));
         match is_live {
             false => {}
-            true if self.is_by_organization(run) => {
+            true if self.is_by_organization(part) => {
                 q.push(&format!(" AND s.deleted_at IS NULL AND o.id NOT IN {DELETED_ORGANIZATIONS}"));
             }
             true => push_live(q),
         }
-        match self.is_by_organization(run) && !self.are_sorted(run) {
+        match self.is_by_organization(part) && !self.are_sorted(part) {
             true => push_scope(q, "o", "id", self.scope),
             false => push_scope(q, "s", "organization_id", self.scope),
         };
@@ -350,7 +352,7 @@ impl<'a> Spec<'a> {
         if let Some(start) = start {
             start.push(q);
         }
-        match run {
+        match part {
             Some(StatusPart::SuspendedSelf) => q.push(" AND s.suspended_at IS NOT NULL"),
             Some(StatusPart::SuspendedAbove) => {
                 push_suspended(q, "o.id", true);
@@ -362,10 +364,10 @@ impl<'a> Spec<'a> {
             }
             Some(StatusPart::Of(_)) | None => q,
         };
-        if let Some(status) = run_status {
+        if let Some(status) = part_status {
             q.push(" AND (").push(&condition(status, is_live)).push(")");
         }
-        if let Some(statuses) = statuses.filter(|_| !in_deleted_half) {
+        if let Some(statuses) = statuses.filter(|_| !is_deleted_half) {
             self.push_any(q, statuses, is_live);
         }
         self.push_search(q, &searched, is_live);
@@ -419,13 +421,13 @@ impl<'a> Spec<'a> {
         if self.expanded.iter().any(|(_, kind)| *kind == OrgType::Owner) {
             return;
         }
-        let of = |wanted: OrgType| {
+        let ids_of_type = |wanted: OrgType| {
             self.expanded.iter().filter(move |(_, kind)| *kind == wanted).map(|(id, _)| *id)
         };
         q.push(" AND (s.p2 IN (");
-        q.list(of(OrgType::Distributor)).push(") OR s.p3 IN (");
-        q.list(of(OrgType::Reseller)).push(") OR s.organization_id IN (");
-        q.list(of(OrgType::Customer)).push("))");
+        q.list(ids_of_type(OrgType::Distributor)).push(") OR s.p3 IN (");
+        q.list(ids_of_type(OrgType::Reseller)).push(") OR s.organization_id IN (");
+        q.list(ids_of_type(OrgType::Customer)).push("))");
     }
 }
 
@@ -434,7 +436,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sqlite_reads_a_status_first_only_where_nothing_else_is_asked() {
+    fn sqlite_reads_a_status_first_only_without_another_filter() {
         let from = |filter: SystemFilter| {
             let order = (SystemOrder::CreatedAt, SortDirection::Asc);
             let spec = Spec::of(&Scope::Everything, &filter, &[], order, KnownCounts::default());

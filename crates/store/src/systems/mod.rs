@@ -22,9 +22,10 @@ use crate::{
     filters::SEPARATOR,
     sql::{On, Q, assignments, names, placeholders, values},
     time::TsCodec,
+    tree::parse_type,
 };
 use bailiwick_domain::{
-    OrgId, OrgType, System, SystemId, Ts,
+    OrgId, System, SystemId, Ts,
     fold::fold,
     org::{Creator, Origin},
 };
@@ -73,7 +74,7 @@ const GET: &str = concat!(
      WHERE s.id = ?"
 );
 const LOCK: &str = "SELECT s.id FROM systems s WHERE s.id = ? [[FOR UPDATE||]]";
-const HOME: &str = "SELECT id, type, p2, p3, eff_suspended_at, eff_deleted_at, name FROM organizations \
+const LOCK_PLACEMENT: &str = "SELECT id, type, p2, p3, eff_suspended_at, eff_deleted_at, name FROM organizations \
      WHERE id = ? [[FOR SHARE||]]";
 const INSERT: &str = concat!(
     "INSERT INTO systems (",
@@ -93,17 +94,17 @@ const SET_FACTS: &str =
     concat!("UPDATE systems SET ", kept_facts!(assignments), "search_key = ?, updated_at = ? WHERE id = ?");
 
 pub(crate) const STATEMENTS: &[(&str, &str)] =
-    crate::sql::statements![GET, LOCK, HOME, INSERT, ACTIVITY, ONE_MORE, UPDATE, SET_FACTS];
+    crate::sql::statements![GET, LOCK, LOCK_PLACEMENT, INSERT, ACTIVITY, ONE_MORE, UPDATE, SET_FACTS];
 
 /// The system, whatever its state; the caller decides whether it may be seen.
 pub async fn get(on: impl Into<On<'_>>, id: SystemId) -> Result<Option<SystemRecord>, StoreError> {
     Q::new(GET).bind(id).optional::<Row>(on).await?.map(SystemRecord::try_from).transpose()
 }
 
-/// The same, held against other writers until the transaction ends.
+/// The system, whatever its state, locked against other writers until the transaction ends.
 pub async fn lock(tx: &mut Tx, id: SystemId) -> Result<Option<SystemRecord>, StoreError> {
-    let held: Option<(Uuid,)> = Q::new(LOCK).bind(id).optional(&mut *tx).await?;
-    match held {
+    let row: Option<(Uuid,)> = Q::new(LOCK).bind(id).optional(&mut *tx).await?;
+    match row {
         Some(_) => get(tx, id).await,
         None => Ok(None),
     }
@@ -122,7 +123,7 @@ pub async fn keys_among(
 }
 
 #[derive(FromRow)]
-struct HomeRow {
+struct PlacementRow {
     id: Uuid,
     #[sqlx(rename = "type")]
     org_type: String,
@@ -135,17 +136,18 @@ struct HomeRow {
 
 /// An organization named for a new or moved system, held against deletion and moves until the transaction ends.
 /// With its name.
-pub async fn home(tx: &mut Tx, id: OrgId) -> Result<Option<(OrgNode, String)>, StoreError> {
-    let Some(row) = Q::new(HOME).bind(id).optional::<HomeRow>(tx).await? else { return Ok(None) };
-    let org_type = OrgType::parse(&row.org_type)
-        .ok_or_else(|| StoreError::Corrupt(format!("organization type \"{}\"", row.org_type)))?;
+pub async fn lock_placement(tx: &mut Tx, id: OrgId) -> Result<Option<(OrgNode, String)>, StoreError> {
+    let Some(row) = Q::new(LOCK_PLACEMENT).bind(id).optional::<PlacementRow>(tx).await? else {
+        return Ok(None);
+    };
+    let org_type = parse_type(&row.org_type)?;
     let (suspended, deleted) = (row.eff_suspended_at.is_some(), row.eff_deleted_at.is_some());
-    let place = OrgNode {
+    let node = OrgNode {
         path: Path { id: OrgId(row.id), p2: OrgId(row.p2), p3: OrgId(row.p3) },
         org_type,
         standing: Standing { suspended, suspended_above: suspended, deleted, deleted_above: deleted },
     };
-    Ok(Some((place, row.name)))
+    Ok(Some((node, row.name)))
 }
 
 /// A system to be stored.
@@ -244,8 +246,8 @@ pub async fn set_facts(tx: &mut Tx, system: &System) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The texts that `search` compares, apart from the status (spec: systems#list). A creator of another branch is not found
-/// by.
+/// The texts that `search` compares, apart from the status (spec: systems#list). A creator of another branch is not
+/// found by.
 pub fn search_key(s: &System) -> String {
     let unknown = Creator::default();
     let creator = if s.created_by.origin == Origin::Above { &s.created_by } else { &unknown };

@@ -106,8 +106,8 @@ pub async fn record(tx: &mut Tx, moved: &Reassignment<'_>) -> Result<(), StoreEr
 
 /// Whether the move has come about.
 pub async fn has_happened(on: impl Into<On<'_>>, id: ReassignmentId) -> Result<bool, StoreError> {
-    let found: Option<(Uuid,)> = Q::new(EXISTS).bind(id).optional(on).await?;
-    Ok(found.is_some())
+    let row: Option<(Uuid,)> = Q::new(EXISTS).bind(id).optional(on).await?;
+    Ok(row.is_some())
 }
 
 /// Notes the cleanup after a move: how many objects of backups were deleted at least, and how many more silences were

@@ -1,9 +1,9 @@
 //! One row of a system with its organization, creator's organization and activity.
 
 use super::status;
-use crate::{StoreError, creator_row::CreatorRow, time::TsCodec};
+use crate::{StoreError, creator_row::CreatorRow, time::TsCodec, tree::parse_type};
 use bailiwick_domain::{
-    OrgId, OrgType, System, SystemId, Ts,
+    OrgId, System, SystemId, Ts,
     org::{Creator, Mark, OrgRef},
 };
 use bailiwick_policy::{Path, Scope, Standing, SystemTarget};
@@ -103,7 +103,8 @@ impl SystemRecord {
         }
     }
 
-    /// As a reader of this scope sees it: with an empty creator if they belong to a branch that the reader does not see.
+    /// As a reader of this scope sees it: with an empty creator if they belong to a branch that the reader does not
+    /// see.
     #[must_use]
     pub fn seen_from(mut self, scope: &Scope) -> SystemRecord {
         if !scope.shows(&self.system.created_by) {
@@ -128,8 +129,7 @@ impl TryFrom<Row> for SystemRecord {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<SystemRecord, StoreError> {
-        let org_type = OrgType::parse(&row.org_type)
-            .ok_or_else(|| StoreError::Corrupt(format!("organization type \"{}\"", row.org_type)))?;
+        let org_type = parse_type(&row.org_type)?;
         let created_by = row.creator.creator([row.org_id, row.org_p3, row.org_p2])?.unwrap_or_default();
         let org_id = OrgId(row.org_id);
         let mark = |at: Option<TsCodec>, by: Option<Uuid>| Mark { at: ts(at), by: by.map(OrgId) };

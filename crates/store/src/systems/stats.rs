@@ -62,8 +62,8 @@ pub async fn totals(db: &Db, scope: &Scope) -> Result<Totals, StoreError> {
     Ok(Totals::new([open + below, own + below, unknown, inactive]))
 }
 
-fn sum(of: &str) -> String {
-    format!("CAST(COALESCE(SUM({of}), 0) AS BIGINT)")
+fn sum(column: &str) -> String {
+    format!("CAST(COALESCE(SUM({column}), 0) AS BIGINT)")
 }
 
 /// Counters of systems that are not deleted, of suspended organizations or of all others.

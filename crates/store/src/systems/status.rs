@@ -1,10 +1,10 @@
 //! The stored status of systems (`system_activity.status`), and the numbers of systems of each organization by status
 //! (`organization_counts`). This module alone changes them; the rule is [`Liveness::of`].
 //!
-//! A heartbeat makes a system active in its own transaction; [`update_some`] makes systems inactive as time passes. A use
-//! case that changes the organization or a mark of a system takes its [`tally`] before, and [`settle`]s the difference
-//! afterwards. All of them lock the system's row of `system_activity` first, then the counters in the order of
-//! organizations.
+//! A heartbeat makes a system active in its own transaction; [`update_some`] makes systems inactive as time passes. A
+//! use case that changes the organization or a mark of a system takes its [`tally`] before, and [`settle`]s the
+//! difference afterwards. All of them lock the system's row of `system_activity` first, then the counters in the order
+//! of organizations.
 
 use crate::{
     Db, StoreError, Tx,
@@ -18,8 +18,8 @@ use uuid::Uuid;
 const TALLY: &str = "SELECT s.organization_id, CAST(CASE WHEN s.suspended_at IS NULL THEN 0 ELSE 1 END AS BIGINT), \
      a.status FROM systems s JOIN system_activity a ON a.system_id = s.id \
      WHERE s.id = ? AND s.deleted_at IS NULL [[FOR NO KEY UPDATE OF a||]]";
-/// By the rule of [`Liveness::of`]; it binds the cutoff. One pass through the narrow rows: an index of heartbeats would cost
-/// each of them more than this costs in all.
+/// By the rule of [`Liveness::of`]; it binds the cutoff. One pass through the narrow rows: an index of heartbeats would
+/// cost each of them more than this costs in all.
 const DUE: &str = "SELECT system_id FROM system_activity WHERE status <> CASE WHEN last_heartbeat IS NULL THEN 0 \
      WHEN last_heartbeat > ? THEN 1 ELSE 2 END LIMIT ?";
 /// One pass through the systems, because `bailiwick demo` counts a million of them before the engine has statistics.
@@ -88,8 +88,8 @@ impl Change {
 /// The present counting of a locked system, which is locked against heartbeats too; one that does not exist is not
 /// counted.
 pub(crate) async fn tally(tx: &mut Tx, id: SystemId) -> Result<Tally, StoreError> {
-    let found: Option<(Uuid, i64, i64)> = Q::new(TALLY).bind(id).optional(tx).await?;
-    Ok(Tally(found.map(|(organization, is_suspended, status)| {
+    let row: Option<(Uuid, i64, i64)> = Q::new(TALLY).bind(id).optional(tx).await?;
+    Ok(Tally(row.map(|(organization, is_suspended, status)| {
         let change = match is_suspended {
             0 => Change { systems: 1, ..Change::of(status) },
             _ => Change { systems: 1, suspended: 1, ..Change::default() },
@@ -127,7 +127,8 @@ async fn count(tx: &mut Tx, mut changes: BTreeMap<OrgId, Change>) -> Result<(), 
                  ORDER BY organization_id FOR NO KEY UPDATE";
             let _: Vec<(Uuid,)> = Q::new(q).bind(Arg::Ids(ids.clone())).all(&mut *tx).await?;
         }
-        let of = |number: fn(&Change) -> i64| Column::Ints(changes.iter().map(|(_, c)| number(c)).collect());
+        let deltas =
+            |number: fn(&Change) -> i64| Column::Ints(changes.iter().map(|(_, c)| number(c)).collect());
         let mut q = Q::new(
             "UPDATE organization_counts AS c SET systems = c.systems + v.systems, \
              systems_suspended = c.systems_suspended + v.suspended, systems_unknown = c.systems_unknown + v.unknown, \
@@ -135,10 +136,10 @@ async fn count(tx: &mut Tx, mut changes: BTreeMap<OrgId, Change>) -> Result<(), 
         );
         let columns = vec![
             ("id", Column::Ids(ids)),
-            ("systems", of(|c| c.systems)),
-            ("suspended", of(|c| c.suspended)),
-            ("unknown", of(|c| c.unknown)),
-            ("inactive", of(|c| c.inactive)),
+            ("systems", deltas(|c| c.systems)),
+            ("suspended", deltas(|c| c.suspended)),
+            ("unknown", deltas(|c| c.unknown)),
+            ("inactive", deltas(|c| c.inactive)),
         ];
         push_rows(&mut q, is_postgres, columns);
         q.push(" WHERE c.organization_id = v.id");
@@ -181,8 +182,8 @@ pub(crate) async fn count_as(tx: &mut Tx, rows: &[Locked], status: i64) -> Resul
     count(tx, changes).await
 }
 
-/// Adds to `changes` what [`count_as`] counts. The caller counts once, at the end of its transaction, so that it locks all
-/// counters in one order.
+/// Adds to `changes` what [`count_as`] counts. The caller counts once, at the end of its transaction, so that it locks
+/// all counters in one order.
 async fn add_changes(
     tx: &mut Tx,
     rows: &[Locked],
@@ -207,7 +208,8 @@ async fn add_changes(
     Ok(())
 }
 
-/// Systems whose status is not what their last heartbeat says, at most `limit`. `cutoff`: now minus the liveness timeout.
+/// Systems whose status is not what their last heartbeat says, at most `limit`. `cutoff`: now minus the liveness
+/// timeout.
 ///
 /// # Errors
 /// The database's.

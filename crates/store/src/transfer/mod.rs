@@ -109,8 +109,8 @@ const UNKNOWN: &str = "[[SELECT CAST(SUM(pg_relation_size(c.oid)) AS BIGINT) FRO
 
 pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![UNKNOWN];
 
-/// The same for a restored database: `pg_restore` restores rows only, and until the server has gathered its statistics
-/// some lists take longer than a request may. True when there was something to do.
+/// Gathers statistics of a restored database: `pg_restore` restores rows only, and until the server has gathered its
+/// statistics some lists take longer than a request may. True when there was something to do.
 ///
 /// # Errors
 /// As [`analyze`].

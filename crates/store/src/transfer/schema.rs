@@ -70,26 +70,26 @@ pub(super) async fn tables(target: &mut PgConnection) -> Result<Vec<Table>, Stor
     let columns: Vec<(String, String, String, String)> =
         sqlx::query_as(COLUMNS).fetch_all(&mut *target).await?;
     let references: Vec<(String, String)> = sqlx::query_as(REFERENCES).fetch_all(target).await?;
-    let mut waiting: BTreeMap<String, Table> = BTreeMap::new();
+    let mut unsorted: BTreeMap<String, Table> = BTreeMap::new();
     for (table, column, kind, identity) in columns {
         let kind = Type::of(&kind)
             .ok_or_else(|| StoreError::Transfer(format!("{table}.{column} is of the unknown type {kind}")))?;
-        let entry = waiting.entry(table.clone());
+        let entry = unsorted.entry(table.clone());
         let entry = entry.or_insert(Table { name: table, columns: Vec::new(), identity: None });
         if !identity.is_empty() {
             entry.identity = Some(column.clone());
         }
         entry.columns.push((column, kind));
     }
-    let mut ordered = Vec::with_capacity(waiting.len());
-    while !waiting.is_empty() {
-        let names: BTreeSet<String> = waiting.keys().cloned().collect();
+    let mut ordered = Vec::with_capacity(unsorted.len());
+    while !unsorted.is_empty() {
+        let names: BTreeSet<String> = unsorted.keys().cloned().collect();
         let is_free = |name: &String| references.iter().all(|(from, to)| from != name || !names.contains(to));
         let free: Vec<String> = names.iter().filter(|name| is_free(name)).cloned().collect();
         if free.is_empty() {
             return Err(StoreError::Misuse("tables refer to each other in a circle"));
         }
-        ordered.extend(free.iter().filter_map(|name| waiting.remove(name)));
+        ordered.extend(free.iter().filter_map(|name| unsorted.remove(name)));
     }
     Ok(ordered)
 }

@@ -70,7 +70,7 @@ impl Fields {
         into.push(b'\n');
     }
 
-    /// The same text for the same row on both sides.
+    /// A text of the row that is equal on both sides where the rows are.
     pub(super) fn canonical(&self, table: &Table) -> Result<String, StoreError> {
         let mut all = String::new();
         if self.values.len() != table.columns.len() {

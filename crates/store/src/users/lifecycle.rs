@@ -36,26 +36,26 @@ pub async fn set_suspended(
 pub async fn set_deleted(
     tx: &mut Tx,
     target: &Granted<UserId>,
-    home: OrgId,
+    organization: OrgId,
     at: Option<Ts>,
     now: Ts,
 ) -> Result<(), StoreError> {
     tx.people_changed();
     Q::new(SET_DELETED).bind(at).bind(now).bind(target.id()).run(tx).await?;
-    add_users(tx, home, if at.is_some() { -1 } else { 1 }).await
+    add_users(tx, organization, if at.is_some() { -1 } else { 1 }).await
 }
 
 /// Removes the row with everything that is only about the user. `is_counted`: the user was not individually deleted.
 pub async fn destroy(
     tx: &mut Tx,
     target: &Granted<UserId>,
-    home: OrgId,
+    organization: OrgId,
     is_counted: bool,
 ) -> Result<(), StoreError> {
     tx.people_changed();
     Q::new(DESTROY).bind(target.id()).run(tx).await?;
     if is_counted {
-        add_users(tx, home, -1).await?;
+        add_users(tx, organization, -1).await?;
     }
     Ok(())
 }

@@ -136,7 +136,7 @@ fn push_live(q: &mut Q, states: States) {
     });
 }
 
-/// The same for a list that does not join them and has no deleted users. The indexes of the orders hold the
+/// The states of a list that does not join organizations and has no deleted users. The indexes of the orders hold the
 /// organization too, so that rows before a page are passed over in the index alone.
 fn push_live_alone(q: &mut Q, states: States) {
     q.push(
@@ -206,7 +206,7 @@ pub async fn list(
     page_of(db, scope, filter, order, page, total).await
 }
 
-/// The same where it is known how many match.
+/// One page of the users inside the scope, where the number of all matches is known.
 pub async fn page_of(
     db: &Db,
     scope: &Scope,
@@ -282,17 +282,17 @@ pub(super) async fn walk_ids(
     order: Order,
     step: &Step,
 ) -> Result<(Vec<Uuid>, Option<Position>), StoreError> {
-    let runs = order.runs().into_iter().map(|(run, by)| ((run, by), by));
-    let ids = |run: &(NullPart, SortKey), after: Option<&Position>, limit| {
-        ids_query(scope, filter, order, *run, after, limit)
+    let runs = order.runs().into_iter().map(|(part, sort_key)| ((part, sort_key), sort_key));
+    let ids = |part: &(NullPart, SortKey), after: Option<&Position>, limit| {
+        ids_query(scope, filter, order, *part, after, limit)
     };
     walk::walk(db, runs, step, ids).await
 }
 
 /// The statement that finds the ids of a step in the run of its position; for EXPLAIN.
 pub fn walk_query(scope: &Scope, order: Order, step: &Step) -> Option<Q> {
-    let run = order.runs().into_iter().nth(step.run())?;
-    Some(ids_query(scope, &Filter::default(), order, run, step.after.as_ref(), step.rows))
+    let part = order.runs().into_iter().nth(step.run())?;
+    Some(ids_query(scope, &Filter::default(), order, part, step.after.as_ref(), step.rows))
 }
 
 /// At most so many users of a run, behind the position if there is one.
@@ -300,17 +300,17 @@ fn ids_query(
     scope: &Scope,
     filter: &Filter,
     order: Order,
-    (run, by): (NullPart, SortKey),
+    (part, sort_key): (NullPart, SortKey),
     after: Option<&Position>,
     limit: u64,
 ) -> Q {
     let direction = order.direction;
     let mut sorted = order.by.column().0.0;
     let mut q = Q::new("SELECT ");
-    by.push_columns(&mut q);
+    sort_key.push_columns(&mut q);
     q.push(" FROM users u ");
     order.push_rows(&mut q, scope, filter);
-    match (run, order.by) {
+    match (part, order.by) {
         (NullPart::All, _) => {}
         (NullPart::Without, Sort::SuspendedAt) => {
             q.push(" AND u.suspended_at IS NULL AND o.eff_suspended_at IS NULL");
@@ -331,7 +331,7 @@ fn ids_query(
         if order.by == Sort::Organization {
             position.push_not_before(&mut q, sorted, direction);
         }
-        by.push_behind(&mut q, position, direction);
+        sort_key.push_behind(&mut q, position, direction);
     }
     push_order(&mut q, sorted, false, direction, "u.id");
     q.push(" LIMIT ?").arg(limit);

@@ -33,8 +33,8 @@ pub async fn count(db: &Db, scope: &Scope) -> Result<u64, StoreError> {
     Ok(totals(db, scope).await?.users)
 }
 
-/// The same with how many of them are suspended: all users of suspended organizations by the counters, and the few
-/// others that are individually suspended.
+/// How many users a scope has, and how many of them are suspended: all users of suspended organizations by the
+/// counters, and the few others that are individually suspended.
 pub async fn count_by_state(db: &Db, scope: &Scope) -> Result<Totals, StoreError> {
     let mut q = Q::new(
         "SELECT CAST(COALESCE((SELECT SUM(n.users) FROM organizations o \

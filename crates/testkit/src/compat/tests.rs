@@ -200,7 +200,7 @@ fn each_of_these_breaks_somebody() {
     ];
     for (change, message) in cases {
         let found = broken(change);
-        assert!(found.iter().any(|told| told == message), "{message}: {found:?}");
+        assert!(found.iter().any(|found_message| found_message == message), "{message}: {found:?}");
     }
 }
 

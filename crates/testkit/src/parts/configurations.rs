@@ -7,7 +7,7 @@ use super::{
     scratch::Scratch,
 };
 use crate::PATIENCE;
-use bailiwick_alerting::config::Upload;
+use bailiwick_alertmanager::config::Upload;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
@@ -19,7 +19,7 @@ type Fault = Arc<dyn Fn(&str) -> Option<Answer> + Send + Sync>;
 
 #[derive(Default)]
 struct State {
-    kept: BTreeMap<String, Upload>,
+    uploads: BTreeMap<String, Upload>,
     fault: Option<Fault>,
 }
 
@@ -56,23 +56,23 @@ impl Configurations {
     /// The configuration of a tenant.
     #[must_use]
     pub fn of(&self, tenant: impl std::fmt::Display) -> Option<Upload> {
-        self.locked().kept.get(&tenant.to_string()).cloned()
+        self.locked().uploads.get(&tenant.to_string()).cloned()
     }
 
     /// How many tenants have something.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.locked().kept.len()
+        self.locked().uploads.len()
     }
 
     /// Loses everything, like a router without its storage.
     pub fn lose(&self) {
-        self.locked().kept.clear();
+        self.locked().uploads.clear();
     }
 
     /// Replaces the configuration of a tenant, as in a router that was restored from a copy.
     pub fn change(&self, tenant: impl std::fmt::Display, upload: Upload) {
-        self.locked().kept.insert(tenant.to_string(), upload);
+        self.locked().uploads.insert(tenant.to_string(), upload);
     }
 
     /// Uploads and deletions for which this returns an answer get that answer and are not carried out.
@@ -122,21 +122,21 @@ fn answer(state: &Mutex<State>, request: &Recorded) -> Answer {
         ("POST" | "DELETE", "/api/v1/alerts") if fault.is_some() => fault.unwrap_or_else(Answer::dropped),
         ("POST", "/api/v1/alerts") => match judged(&request.body) {
             Ok(upload) => {
-                locked().kept.insert(tenant.to_owned(), upload);
+                locked().uploads.insert(tenant.to_owned(), upload);
                 Answer::status(201)
             }
             Err(why) => Answer::status(400).body(format!("error validating Alertmanager config: {why}")),
         },
-        ("GET", "/api/v1/alerts") => match locked().kept.get(tenant).map(Upload::to_yaml) {
+        ("GET", "/api/v1/alerts") => match locked().uploads.get(tenant).map(Upload::to_yaml) {
             Some(Ok(text)) => Answer::status(200).header("content-type", "application/yaml").body(text),
             _ => Answer::status(404).body("alertmanager storage object not found"),
         },
         ("DELETE", "/api/v1/alerts") => {
-            locked().kept.remove(tenant);
+            locked().uploads.remove(tenant);
             Answer::status(200)
         }
         (_, path) if path.starts_with("/alertmanager/api/v2/") => {
-            if locked().kept.contains_key(tenant) {
+            if locked().uploads.contains_key(tenant) {
                 Answer::json(200, &serde_json::json!([]))
             } else {
                 Answer::status(404).body("the Alertmanager is not configured")

@@ -75,7 +75,7 @@ impl EventConsumer {
         let answer = reqwest::get(format!("http://127.0.0.1:{}/", self.port)).await.map_err(failed)?;
         let text = answer.text().await.map_err(failed)?;
         let figures: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-        let of = |name: &str| figures[name].as_u64().unwrap_or_default();
-        Ok((of("duplicates"), of("refused")))
+        let figure = |name: &str| figures[name].as_u64().unwrap_or_default();
+        Ok((figure("duplicates"), figure("refused")))
     }
 }

@@ -85,8 +85,8 @@ impl IdentityProvider {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// An access token of a client (`bailiwick`, `wiki`, `stranger`) for a person (`<name>~<e-mail>~<verified>`, which is
-    /// also the subject), by the authorization code flow. Without `form` it is opaque; else a JWT signed with the
+    /// An access token of a client (`bailiwick`, `wiki`, `stranger`) for a person (`<name>~<e-mail>~<verified>`, which
+    /// is also the subject), by the authorization code flow. Without `form` it is opaque; else a JWT signed with the
     /// algorithm before the first comma, with the peculiarities that follow (provider.mjs).
     ///
     /// # Errors
@@ -173,9 +173,9 @@ fn modules() -> Result<PathBuf> {
 pub(super) fn modules_with(package: &str) -> Result<PathBuf> {
     let program =
         std::env::current_exe().map_err(|error| PartError::io("cannot find this program", &error))?;
-    let beside = program.ancestors().map(|place| place.join("identity-provider"));
+    let beside = program.ancestors().map(|directory| directory.join("identity-provider"));
     let mut installed =
-        beside.filter(|place| place.join("node_modules").join(package).join("package.json").exists());
+        beside.filter(|directory| directory.join("node_modules").join(package).join("package.json").exists());
     installed.next().ok_or_else(|| {
         PartError::new("a package of npm for tests is not installed: run `make need-test`, or scripts/identity-provider.sh")
     })

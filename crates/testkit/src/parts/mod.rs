@@ -1,5 +1,5 @@
-//! Real parts for tests: PostgreSQL, Prometheus Alertmanager, Prometheus, vmalert, a mail server, an OpenID Connect provider, a
-//! consumer of webhooks, an object storage, a browser driver and a recording HTTP upstream.
+//! Real parts for tests: PostgreSQL, Prometheus Alertmanager, Prometheus, vmalert, a mail server, an OpenID Connect
+//! provider, a consumer of webhooks, an object storage, a browser driver and a recording HTTP upstream.
 //!
 //! Every part is a real program on a spare loopback port with its state in a private temporary directory. A part
 //! ends when its value is dropped, and at the latest when the test process ends, however that happens (see

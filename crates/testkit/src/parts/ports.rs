@@ -11,8 +11,8 @@ use std::{
 /// The first port handed out. The range ends below 32768, where Linux starts to take ports for outgoing connections and
 /// for `bind(0)`, so that no other program takes a port between the test here and the start of the part.
 const FIRST: u16 = 15_000;
-/// How many ports a process takes at a time. A locked file keeps other test processes away from them for as long as it runs:
-/// they would otherwise find a port free that a part of this process is about to listen on.
+/// How many ports a process takes at a time. A locked file keeps other test processes away from them for as long as it
+/// runs: they would otherwise find a port free that a part of this process is about to listen on.
 const BLOCK: u16 = 50;
 /// How many blocks the range has.
 const BLOCKS: u16 = 340;
@@ -55,7 +55,8 @@ fn lock(block: u16) -> Option<File> {
     Some(file)
 }
 
-/// A TCP port on 127.0.0.1 without a listener, never handed out twice by this process, nor by another one while this runs.
+/// A TCP port on 127.0.0.1 without a listener, never handed out twice by this process, nor by another one while this
+/// runs.
 ///
 /// # Errors
 /// When no port of the range is free.

@@ -141,7 +141,8 @@ impl Cluster {
     /// Starts a streaming replica of this cluster at a port.
     ///
     /// # Errors
-    /// When PostgreSQL does not start, or this cluster was not started with [`start_replicated`](Cluster::start_replicated).
+    /// When PostgreSQL does not start, or this cluster was not started with
+    /// [`start_replicated`](Cluster::start_replicated).
     pub async fn replica(&self, port: u16) -> Result<Self> {
         let scratch = Scratch::new_in(fast_place().await, "replica")?;
         let prefix = other_user(&scratch).await?;

@@ -13,9 +13,9 @@ pub fn find(names: &[&str], package: &str, first: &[PathBuf]) -> Result<PathBuf>
     let path = variable("PATH").unwrap_or_default();
     let along_path = std::env::split_paths(&path).collect::<Vec<_>>();
     let usual = ["/usr/local/bin", "/usr/bin", "/usr/sbin"].map(PathBuf::from);
-    let places = || first.iter().chain(&along_path).chain(&usual);
+    let directories = || first.iter().chain(&along_path).chain(&usual);
     for name in names {
-        if let Some(found) = places().map(|place| place.join(name)).find(|file| is_program(file)) {
+        if let Some(found) = directories().map(|path| path.join(name)).find(|file| is_program(file)) {
             return Ok(found);
         }
     }

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_rule_that_holds_is_told_with_the_credentials() {
+    async fn a_rule_that_holds_is_pushed_with_the_credentials() {
         let sink = Recorder::start(|_| Answer::status(200)).await.unwrap();
         let address = sink.url().trim_start_matches("http://").to_owned();
         let rules = "groups: [{name: all, rules: [{alert: Always, expr: vector(1)}]}]\n";

@@ -108,10 +108,10 @@ impl S3 {
         let failed = |e: reqwest::Error| PartError::new(format!("the object storage: {e}"));
         let text =
             reqwest::get(self.control(bucket, "")).await.map_err(failed)?.text().await.map_err(failed)?;
-        let seen: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-        let keys = seen["keys"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let answer: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        let keys = answer["keys"].as_array().map(Vec::as_slice).unwrap_or_default();
         let keys = keys.iter().filter_map(|key| key.as_str().map(str::to_owned)).collect();
-        let number = |name: &str| seen[name].as_u64().unwrap_or_default();
+        let number = |name: &str| answer[name].as_u64().unwrap_or_default();
         Ok(Seen { keys, requests: number("requests"), waiting: number("waiting") })
     }
 }

@@ -35,15 +35,15 @@ impl Scratch {
     ///
     /// # Errors
     /// As there.
-    pub fn new_in(place: &Path, label: &str) -> Result<Self> {
+    pub fn new_in(parent: &Path, label: &str) -> Result<Self> {
         static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
         static MADE: AtomicU32 = AtomicU32::new(0);
-        if SWEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(place.to_owned()) {
-            sweep(place, Path::new("/proc"));
+        if SWEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(parent.to_owned()) {
+            sweep(parent, Path::new("/proc"));
         }
         loop {
             let number = MADE.fetch_add(1, Ordering::Relaxed);
-            let path = place.join(format!("{PREFIX}{}-{number}-{label}", std::process::id()));
+            let path = parent.join(format!("{PREFIX}{}-{number}-{label}", std::process::id()));
             match std::fs::DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => return Ok(Self { path }),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -103,11 +103,11 @@ async fn free_megabytes(directory: &Path) -> Option<u64> {
 }
 
 /// Removes the directories of test processes that no longer exist. Without a process file system nothing is removed.
-fn sweep(place: &Path, processes: &Path) {
+fn sweep(directory: &Path, processes: &Path) {
     if !processes.join(std::process::id().to_string()).exists() {
         return;
     }
-    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let owner = name.to_str().and_then(owner_of);
         if owner.is_some_and(|id| !processes.join(id.to_string()).exists()) {
@@ -137,14 +137,14 @@ mod tests {
 
     #[test]
     fn only_directories_of_dead_processes_are_swept() {
-        let place = Scratch::new("sweep").unwrap();
-        let dead = place.path().join("bailiwick-test-4294967295-0-postgres");
-        let alive = place.path().join(format!("bailiwick-test-{}-0-postgres", std::process::id()));
-        let other = place.path().join("something-4294967295");
+        let parent = Scratch::new("sweep").unwrap();
+        let dead = parent.path().join("bailiwick-test-4294967295-0-postgres");
+        let alive = parent.path().join(format!("bailiwick-test-{}-0-postgres", std::process::id()));
+        let other = parent.path().join("something-4294967295");
         for path in [&dead, &alive, &other] {
             std::fs::create_dir(path).unwrap();
         }
-        sweep(place.path(), Path::new("/proc"));
+        sweep(parent.path(), Path::new("/proc"));
         assert!(!dead.exists() && alive.exists() && other.exists());
     }
 }

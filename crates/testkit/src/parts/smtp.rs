@@ -1,5 +1,5 @@
-//! A real mail server (aiosmtpd) that keeps the messages it accepts. One Python program runs the mail servers of the whole
-//! test process, each on its own port with its own messages: starting Python takes longer than most tests.
+//! A real mail server (aiosmtpd) that keeps the messages it accepts. One Python program runs the mail servers of the
+//! whole test process, each on its own port with its own messages: starting Python takes longer than most tests.
 
 use super::{
     PartError, Result, ports,
@@ -293,10 +293,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_takes_messages_decodes_them_and_refuses_when_told() {
+    async fn it_takes_messages_decodes_them_and_refuses_on_request() {
         let sink = SmtpSink::start().await.unwrap();
-        let letter = "Subject: =?utf-8?q?Citt=C3=A0?=\r\n\r\nbody\r\n.";
-        let lines = ["EHLO me", "MAIL FROM:<a@x.example>", "RCPT TO:<b@y.example>", "DATA", letter];
+        let message = "Subject: =?utf-8?q?Citt=C3=A0?=\r\n\r\nbody\r\n.";
+        let lines = ["EHLO me", "MAIL FROM:<a@x.example>", "RCPT TO:<b@y.example>", "DATA", message];
         talk(sink.port(), &lines);
         let taken = sink.messages().unwrap();
         assert_eq!((taken.len(), taken[0].subject(), taken[0].body().trim()), (1, "Città", "body"));

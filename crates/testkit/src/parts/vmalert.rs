@@ -68,7 +68,7 @@ mod tests {
     use serde_json::json;
 
     #[tokio::test]
-    async fn a_rule_that_holds_is_told_with_the_credentials() {
+    async fn a_rule_that_holds_is_pushed_with_the_credentials() {
         let sink = Recorder::start(|_| Answer::status(200)).await.unwrap();
         let source =
             Recorder::start(|_| Answer::json(200, &measured(Some(&json!({"device": "sda"}))))).await.unwrap();

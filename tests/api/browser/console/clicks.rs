@@ -57,7 +57,7 @@ async fn a_search_keeps_the_form_and_goes_on_in_the_choice() {
         let choice = stage.browser.active_element().await.unwrap();
         assert_eq!(choice.attr("id").await.unwrap().as_deref(), Some("organization_id"));
         assert_eq!(choice.prop("value").await.unwrap(), Some(tree.other_customer.to_string()));
-        // Enter in the search field searches too, and makes nobody.
+        // Enter in the search field searches too, and creates no user.
         stage.type_into("find", "Company 07\u{e007}").await;
         let shows = async || stage.browser.source().await.is_ok_and(|page| page.contains("Company 07"));
         eventually("the search by Enter", shows).await;
@@ -77,11 +77,12 @@ async fn more_rows_keep_the_place_and_long_filters_are_searched() {
         field.attr("id").await.is_ok_and(|id| id.is_some_and(|id| id.starts_with("pagerduty_recipients.0.")))
     };
     eventually("the new row has the focus", is_in_row).await;
-    let place = "const { top, bottom } = document.activeElement.getBoundingClientRect(); return top >= 0 && bottom <= innerHeight";
-    assert_eq!(stage.browser.execute(place, vec![]).await.unwrap(), json!(true));
+    let is_in_view = "const { top, bottom } = document.activeElement.getBoundingClientRect(); return top >= 0 && bottom <= innerHeight";
+    assert_eq!(stage.browser.execute(is_in_view, vec![]).await.unwrap(), json!(true));
 
-    let module = |at: u32| {
-        json!({"id": format!("mail{at}"), "module": "mail", "name": "mail", "ui_name": "", "version": format!("3.{at}"),
+    let module = |row: u32| {
+        json!({"id": format!("mail{row}"), "module": "mail", "name": "mail", "ui_name": "",
+            "version": format!("3.{row}"),
             "certification_level": 4, "node": "1", "source": "ghcr.io/x"})
     };
     let document = json!({"installation": "nethserver", "facts": {"cluster": {"fqdn": "c.example"}, "nodes": {},

@@ -1,7 +1,7 @@
 //! The console as each user role of each level sees it, on both engines: every area, the first thing in it with all its tabs,
 //! what the person may do, done, and what they may not do, which is neither offered nor obeyed.
 
-use super::{fits, look, stage};
+use super::{check_page, fits, stage};
 use crate::{Kind, Stage};
 use bailiwick_domain::{OrgId, SystemId};
 use bailiwick_identity::passwords;
@@ -67,7 +67,7 @@ const ROLES: [Role; 5] = [
     },
 ];
 
-/// What a page is: its title, whether it says that something went wrong, the first thing in its list.
+/// What a page is: its title, whether it shows an error, the first thing in its list.
 const SUMMARY: &str = "const first = document.querySelector('main .list th.name a, main #tree .title a, main .rows a'); \
     return [document.querySelector('main h1').innerText, !!document.querySelector('main .message'), \
     first ? first.getAttribute('href') : null]";
@@ -125,8 +125,8 @@ async fn offers(stage: &Stage, who: &str, list: &str, form: &str, may: bool) {
     }
 }
 
-/// The areas that are there, each with the first thing in it and its tabs.
-async fn see(stage: &Stage, who: &str, role: &Role) {
+/// Checks the areas that are there, each with the first thing in it and its tabs.
+async fn check_areas(stage: &Stage, who: &str, role: &Role) {
     let areas = addresses(stage, "header.side nav").await;
     for (area, is_there) in [
         ("/console/", true),
@@ -207,8 +207,8 @@ async fn every_role_of_every_level(engine: Engine) {
         for role in &ROLES {
             let who = format!("{} of the {level}", role.key);
             sign_in(&stage, org, role.key).await;
-            look(&stage, &format!("console-home-{level}-{}", role.key)).await;
-            see(&stage, &who, role).await;
+            check_page(&stage, &format!("console-home-{level}-{}", role.key)).await;
+            check_areas(&stage, &who, role).await;
             offers(&stage, &who, "/console/systems", "/console/systems/new", !role.on_systems.is_empty())
                 .await;
             let creates = role.creates_organizations && level != "customer";

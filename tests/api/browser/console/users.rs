@@ -1,6 +1,6 @@
 //! The pages of users and of one's own account.
 
-use super::{look, visit};
+use super::{check_page, open_page};
 use crate::Stage;
 use bailiwick_testkit::{engine::OWNER_PASSWORD, seed::Seeded};
 use fantoccini::Locator;
@@ -10,9 +10,9 @@ use serde_json::json;
 pub async fn walk(stage: &Stage, system: &Seeded, name: &str) {
     let t = &stage.test;
     let owner = t.owner().await;
-    let found =
+    let answer =
         t.get(&format!("/api/systems/{}", system.id)).bearer(&owner.token).send().await.expect(200).data();
-    let organization = found["organization"]["id"].as_str().unwrap();
+    let organization = answer["organization"]["id"].as_str().unwrap();
     let org = organization.parse().unwrap();
     let body = json!({
         "name": "Annamaria Bartolomea Cristina de' Medici-Lorena von Habsburg-Toscana",
@@ -34,14 +34,15 @@ pub async fn walk(stage: &Stage, system: &Seeded, name: &str) {
     stage.browser.goto(&format!("{}/console/", stage.service.url)).await.unwrap();
     stage.browser.find(Locator::Css("nav a[href='/console/users']")).await.unwrap().click().await.unwrap();
     stage.text_of(".list").await;
-    look(stage, &format!("console-users-{name}")).await;
+    check_page(stage, &format!("console-users-{name}")).await;
     for tab in ["", "/edit", "/move", "/password", "/second-factors", "/destroy"] {
-        visit(stage, &format!("{here}{tab}"), &format!("console-user{}-{name}", tab.replace('/', "-"))).await;
+        open_page(stage, &format!("{here}{tab}"), &format!("console-user{}-{name}", tab.replace('/', "-")))
+            .await;
     }
-    visit(stage, "/console/users/new", &format!("console-user-new-{name}")).await;
-    visit(stage, "/console/users?search=nowhere", &format!("console-users-none-{name}")).await;
+    open_page(stage, "/console/users/new", &format!("console-user-new-{name}")).await;
+    open_page(stage, "/console/users?search=nowhere", &format!("console-users-none-{name}")).await;
     let acting = format!("/console/users/{}", agreeing.id);
-    visit(stage, &acting, &format!("console-user-agrees-{name}")).await;
+    open_page(stage, &acting, &format!("console-user-agrees-{name}")).await;
     account(stage, name).await;
 }
 
@@ -51,16 +52,16 @@ async fn account(stage: &Stage, name: &str) {
     let consent = t.post("/api/impersonate/consent").bearer(&owner.token);
     for tab in ["", "/sessions", "/impersonation", "/keys", "/factors", "/factors/authenticator"] {
         let picture = format!("console-account{}-{name}", tab.replace('/', "-"));
-        visit(stage, &format!("/console/account{tab}"), &picture).await;
+        open_page(stage, &format!("/console/account{tab}"), &picture).await;
     }
     consent.json(json!({"duration_hours": 2})).send().await.expect(200);
-    visit(stage, "/console/account/impersonation", &format!("console-account-agreed-{name}")).await;
+    open_page(stage, "/console/account/impersonation", &format!("console-account-agreed-{name}")).await;
     for (key, mode) in [("Nightly export of everything that a customer has", "read"), ("CI", "write")] {
         let body = json!({"name": key, "mode": mode, "password": OWNER_PASSWORD});
         t.post("/api/me/api-keys").bearer(&owner.token).json(body).send().await.expect(201);
     }
-    visit(stage, "/console/account/keys", &format!("console-account-keys-full-{name}")).await;
+    open_page(stage, "/console/account/keys", &format!("console-account-keys-full-{name}")).await;
     stage.browser.find(Locator::Css("a[href$='/revoke']")).await.unwrap().click().await.unwrap();
     stage.text_of("form.form").await;
-    look(stage, &format!("console-account-revoke-{name}")).await;
+    check_page(stage, &format!("console-account-revoke-{name}")).await;
 }

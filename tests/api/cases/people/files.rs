@@ -53,7 +53,7 @@ api_test!(files_are_read_as_spreadsheets_save_them, |t| async move {
     ] {
         let preview = upload(&t, &d, "customers", &file).await.expect(200).data();
         let valid = vec!["valid:"; names.len()];
-        assert_eq!(told(&preview), valid, "{what}");
+        assert_eq!(row_issues(&preview), valid, "{what}");
         let found: Vec<&str> = preview["rows"]
             .as_array()
             .unwrap()
@@ -66,7 +66,7 @@ api_test!(files_are_read_as_spreadsheets_save_them, |t| async move {
     let file = format!("{HEADER}\nA\u{92}B;;V6;;;C\u{202e};not-an-email;;;\n");
     let preview = upload(&t, &owner, "customers", &file).await.expect(200).data();
     assert_eq!(
-        told(&preview),
+        row_issues(&preview),
         [
             "error: company_name invalid_format [A\u{92}B]; main_contact invalid_format [C\u{202e}]; email invalid_format [not-an-email]"
         ]
@@ -134,12 +134,12 @@ api_test!(reports_show_every_row, |t| async move {
     }
     let file = t.get("/api/customers/export?format=pdf").bearer(&owner.token).send().await.expect(200);
     let text = pages(&file.body);
-    let shows = |text: &str, at: usize| (text.contains(names[at]), text.contains(&ids[at]));
+    let shows = |text: &str, index: usize| (text.contains(names[index]), text.contains(&ids[index]));
     // Letters that change with their neighbours are drawn by nothing here.
     assert_eq!(shows(&text, 0), (false, true), "{text}");
     // A font of the machine draws these, if there is one.
-    for at in [1, 2] {
-        assert_ne!(shows(&text, at).0, shows(&text, at).1, "{text}");
+    for index in [1, 2] {
+        assert_ne!(shows(&text, index).0, shows(&text, index).1, "{text}");
     }
     assert!(text.contains("Acme") && !text.contains(&ids[3]), "{text}");
     assert_eq!(shows(&text, 4), (true, false), "{text}");

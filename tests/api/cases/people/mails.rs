@@ -61,8 +61,8 @@ async fn an_organization_has_so_many_mails(engine: Engine) {
     for n in 0..3 {
         post(&t, &admin, "/api/users", &user(&format!("n{n}@x.example"), tree.customer)).await.expect(201);
         // What is refused for another reason, or for the address, does not count.
-        let known = user(&format!("n{n}@x.example"), tree.customer);
-        assert_eq!(refusals(&post(&t, &admin, "/api/users", &known).await), ["email: already_exists"]);
+        let existing = user(&format!("n{n}@x.example"), tree.customer);
+        assert_eq!(refusals(&post(&t, &admin, "/api/users", &existing).await), ["email: already_exists"]);
         let same = post(&t, &admin, "/api/users", &user(&format!("n{n}+a@x.example"), tree.customer)).await;
         same.expect_message(429, "too many mails to this address in an hour");
     }

@@ -66,7 +66,7 @@ pub const BACKLOG: u64 = 4000;
 /// A state of the statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The tables were never looked at.
+    /// The tables were never analyzed.
     NeverAnalyzed,
     /// They were when they had room and no rows.
     AnalyzedEmpty,

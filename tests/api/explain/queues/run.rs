@@ -271,20 +271,20 @@ async fn deliveries(room: &mut Room<'_>) {
     let (db, now) = (room.db, room.now);
     let (me, until) = (Uuid::from_u128(1), now.plus(LEASE));
     let shares = events::subscriptions::Shares { organization: 4, subtree: 8 };
-    let mut found = Vec::new();
+    let mut due_ids = Vec::new();
     room.repeat("deliveries: claim", Cost::Claim, async || {
         events::subscriptions::is_any_due(db, (now, until)).await.unwrap();
         let full = events::subscriptions::Full::default();
         let due = events::subscriptions::candidates(db, &full, (now, until), shares, LIMIT).await.unwrap();
         if !due.is_empty() {
-            found = due.iter().map(|(id, _)| *id).collect();
+            due_ids = due.iter().map(|(id, _)| *id).collect();
         }
-        let ids = &found;
+        let ids = &due_ids;
         write(db, async |tx| events::subscriptions::claim(tx, ids, me, (now, until)).await).await;
         0
     })
     .await;
-    let id = found.first().copied().unwrap_or(Uuid::nil());
+    let id = due_ids.first().copied().unwrap_or(Uuid::nil());
     let sight =
         events::Visibility { scope: Scope::Everything, types: vec!["system.updated".to_owned()], own: None };
     let mut seqs = Vec::new();

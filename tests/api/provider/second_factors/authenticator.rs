@@ -12,9 +12,9 @@ const USER_PRESENT: u8 = 1;
 const USER_VERIFIED: u8 = 4;
 const ATTESTED: u8 = 64;
 
-/// What it says, right unless a test changes it.
+/// The data of a WebAuthn ceremony: right unless a test changes it.
 #[derive(Clone)]
-pub struct Told {
+pub struct Ceremony {
     pub origin: String,
     pub site: String,
     pub kind: Option<&'static str>,
@@ -25,9 +25,9 @@ pub struct Told {
     pub breaks_signature: bool,
 }
 
-impl Default for Told {
-    fn default() -> Told {
-        Told {
+impl Default for Ceremony {
+    fn default() -> Ceremony {
+        Ceremony {
             origin: super::LOCALHOST.to_owned(),
             site: "localhost".to_owned(),
             kind: None,
@@ -40,10 +40,10 @@ impl Default for Told {
     }
 }
 
-impl Told {
+impl Ceremony {
     /// The person was there and has not proved who they are.
-    pub fn unverified() -> Told {
-        Told { flags: USER_PRESENT, ..Told::default() }
+    pub fn unverified() -> Ceremony {
+        Ceremony { flags: USER_PRESENT, ..Ceremony::default() }
     }
 }
 
@@ -82,24 +82,25 @@ impl Authenticator {
         Authenticator { key, id: id.as_ref().to_vec(), user: Vec::new() }
     }
 
-    fn client_data(&self, usual: &str, options: &Value, told: &Told) -> Vec<u8> {
-        let challenge = told.challenge.clone().unwrap_or(options["challenge"].as_str().unwrap().to_owned());
-        let kind = told.kind.unwrap_or(usual);
+    fn client_data(&self, usual: &str, options: &Value, ceremony: &Ceremony) -> Vec<u8> {
+        let challenge =
+            ceremony.challenge.clone().unwrap_or(options["challenge"].as_str().unwrap().to_owned());
+        let kind = ceremony.kind.unwrap_or(usual);
         // The order of section 5.8.1.1.
         format!(
             "{{\"type\":\"{kind}\",\"challenge\":\"{challenge}\",\"origin\":\"{}\",\"crossOrigin\":false}}",
-            told.origin
+            ceremony.origin
         )
         .into_bytes()
     }
 
-    fn data(&self, told: &Told, flags: u8) -> Vec<u8> {
-        let site = digest::digest(&digest::SHA256, told.site.as_bytes());
-        [site.as_ref(), &[flags], &told.counter.to_be_bytes()].concat()
+    fn data(&self, ceremony: &Ceremony, flags: u8) -> Vec<u8> {
+        let site = digest::digest(&digest::SHA256, ceremony.site.as_bytes());
+        [site.as_ref(), &[flags], &ceremony.counter.to_be_bytes()].concat()
     }
 
     /// Makes a passkey: the browser's answer.
-    pub fn make(&mut self, options: &Value, told: &Told) -> Value {
+    pub fn make(&mut self, options: &Value, ceremony: &Ceremony) -> Value {
         self.user = URL_SAFE_NO_PAD.decode(options["user"]["id"].as_str().unwrap()).unwrap();
         let point = self.key.public_key().as_ref();
         let key = [
@@ -113,7 +114,8 @@ impl Authenticator {
         let id = &self.id;
         let length = u16::try_from(id.len()).unwrap().to_be_bytes();
         let data =
-            [self.data(told, told.flags | ATTESTED), vec![0; 16], length.to_vec(), id.clone(), key].concat();
+            [self.data(ceremony, ceremony.flags | ATTESTED), vec![0; 16], length.to_vec(), id.clone(), key]
+                .concat();
         let attestation = [
             head(5, 3),
             cbor_text("fmt"),
@@ -131,7 +133,7 @@ impl Authenticator {
             "authenticatorAttachment": "platform",
             "clientExtensionResults": {},
             "response": {
-                "clientDataJSON": encoded(&self.client_data("webauthn.create", options, told)),
+                "clientDataJSON": encoded(&self.client_data("webauthn.create", options, ceremony)),
                 "attestationObject": encoded(&attestation),
                 "transports": ["internal"],
             },
@@ -139,12 +141,12 @@ impl Authenticator {
     }
 
     /// Proves it: the browser's answer.
-    pub fn prove(&self, options: &Value, told: &Told) -> Value {
-        let client_data = self.client_data("webauthn.get", options, told);
-        let data = self.data(told, told.flags);
+    pub fn prove(&self, options: &Value, ceremony: &Ceremony) -> Value {
+        let client_data = self.client_data("webauthn.get", options, ceremony);
+        let data = self.data(ceremony, ceremony.flags);
         let signed = [&data[..], digest::digest(&digest::SHA256, &client_data).as_ref()].concat();
         let mut signature = self.key.sign(&SystemRandom::new(), &signed).unwrap().as_ref().to_vec();
-        if told.breaks_signature {
+        if ceremony.breaks_signature {
             *signature.last_mut().unwrap() ^= 1;
         }
         json!({
@@ -157,7 +159,7 @@ impl Authenticator {
                 "clientDataJSON": encoded(&client_data),
                 "authenticatorData": encoded(&data),
                 "signature": encoded(&signature),
-                "userHandle": encoded(told.user.as_deref().unwrap_or(&self.user)),
+                "userHandle": encoded(ceremony.user.as_deref().unwrap_or(&self.user)),
             },
         })
     }

@@ -20,7 +20,7 @@ async fn wrong_codes(t: &Test, secret: &str, most: usize) -> (u16, usize) {
 api_test!(ten_wrong_codes_in_a_quarter_of_an_hour_are_enough, |t| async move {
     let owner = owner(&t).await;
     assert_eq!(wrong_codes(&t, &owner.secret, 20).await, (429, 10));
-    // Right ones are not looked at now, recovery codes are.
+    // Valid codes are not checked now, recovery codes are.
     let browser = Browser::new(&t);
     let (page, shown) = after_password(&browser).await;
     let refused = send_code(&browser, &page, &shown, &code_at(&t, &owner.secret, 0)).await.expect(429);
@@ -70,6 +70,6 @@ api_test!(three_processes_let_no_more_codes_pass_than_one, |t| async move {
     let code = wrong_code(&t, &owner.secret);
     let sent = waiting.iter().map(|(browser, page, shown)| send_code(browser, page, shown, &code));
     let replies = futures_util::future::join_all(sent).await;
-    let of = |status: u16| replies.iter().filter(|reply| reply.status == status).count();
-    assert_eq!((of(422), of(429)), (10, 14));
+    let count = |status: u16| replies.iter().filter(|reply| reply.status == status).count();
+    assert_eq!((count(422), count(429)), (10, 14));
 });

@@ -8,7 +8,7 @@ mod policy;
 mod resets;
 mod totp;
 
-pub use authenticator::{Authenticator, Told, encoded};
+pub use authenticator::{Authenticator, Ceremony, encoded};
 
 use super::client::*;
 use bailiwick_testkit::{Persona, Reply, Test};
@@ -86,7 +86,7 @@ async fn claims(t: &Test, done: &Reply) -> Value {
     super::flow::verified(t, tokens["id_token"].as_str().unwrap(), "bailiwick").await
 }
 
-/// What the audit record says was done, the oldest first.
+/// The actions in the audit record, the oldest first.
 async fn actions(t: &Test) -> Vec<String> {
     let rows =
         bailiwick_store::audit::page(&t.app.platform.db, &Default::default(), None, 100).await.unwrap();

@@ -1,7 +1,7 @@
 //! Passkeys, with an authenticator that can lie.
 
 use super::{
-    authenticator::{Authenticator, Told},
+    authenticator::{Authenticator, Ceremony},
     *,
 };
 use bailiwick_testkit::api_test;
@@ -23,7 +23,7 @@ async fn options(t: &Test, who: &Persona) -> Value {
 /// Adds a passkey of this authenticator; the answer.
 async fn add(t: &Test, who: &Persona, authenticator: &mut Authenticator) -> Value {
     let offer = options(t, who).await;
-    let credential = authenticator.make(&offer["options"], &Told::default());
+    let credential = authenticator.make(&offer["options"], &Ceremony::default());
     let body = json!({"state": offer["state"], "credential": credential, "name": "Laptop"});
     t.post(AT).bearer(&who.token).json(body).send().await.expect(201).data()
 }
@@ -44,26 +44,26 @@ api_test!(a_passkey_is_added_named_and_removed, |s| s.public_url = LOCALHOST.int
     let owner = t.owner().await;
     assert_eq!(overview(&t, &owner).await["are_passkeys_possible"], true);
     let offer = options(&t, &owner).await;
-    let asked = &offer["options"];
-    assert_eq!(asked["rp"]["id"], "localhost");
-    assert_eq!(asked["authenticatorSelection"]["userVerification"], "required");
-    assert_eq!(asked["authenticatorSelection"]["residentKey"], "required");
+    let challenge = &offer["options"];
+    assert_eq!(challenge["rp"]["id"], "localhost");
+    assert_eq!(challenge["authenticatorSelection"]["userVerification"], "required");
+    assert_eq!(challenge["authenticatorSelection"]["residentKey"], "required");
     let mut laptop = Authenticator::new("laptop's credential");
-    let right = laptop.make(asked, &Told::default());
+    let right = laptop.make(challenge, &Ceremony::default());
     let send = async |state: &Value, credential: &Value, name: &str| {
         let body = json!({"state": state, "credential": credential, "name": name});
         t.post(AT).bearer(&owner.token).json(body).send().await
     };
-    let lies = [
-        Told { origin: "https://localhost:8080".into(), ..Told::default() },
-        Told { origin: "http://localhost:8081".into(), ..Told::default() },
-        Told { site: "example.org".into(), ..Told::default() },
-        Told { kind: Some("webauthn.get"), ..Told::default() },
-        Told { challenge: Some("AAAAAAAAAAAAAAAAAAAAAA".into()), ..Told::default() },
-        Told::unverified(),
+    let forgeries = [
+        Ceremony { origin: "https://localhost:8080".into(), ..Ceremony::default() },
+        Ceremony { origin: "http://localhost:8081".into(), ..Ceremony::default() },
+        Ceremony { site: "example.org".into(), ..Ceremony::default() },
+        Ceremony { kind: Some("webauthn.get"), ..Ceremony::default() },
+        Ceremony { challenge: Some("AAAAAAAAAAAAAAAAAAAAAA".into()), ..Ceremony::default() },
+        Ceremony::unverified(),
     ];
-    for told in &lies {
-        let refused = send(&offer["state"], &laptop.make(asked, told), "x").await.expect(400).data();
+    for ceremony in &forgeries {
+        let refused = send(&offer["state"], &laptop.make(challenge, ceremony), "x").await.expect(400).data();
         assert_eq!(refused["errors"][0]["key"], "credential", "{refused}");
     }
     for (body, field) in [
@@ -83,7 +83,7 @@ api_test!(a_passkey_is_added_named_and_removed, |s| s.public_url = LOCALHOST.int
     );
     // The same device again, with the same offer or another one.
     for offer in [&offer, &options(&t, &owner).await] {
-        let again = laptop.make(&offer["options"], &Told::default());
+        let again = laptop.make(&offer["options"], &Ceremony::default());
         let refused = send(&offer["state"], &again, "Again").await.expect(400).data();
         assert_eq!(refused["errors"][0]["message"], "already_exists");
     }
@@ -110,13 +110,13 @@ api_test!(a_passkey_is_added_named_and_removed, |s| s.public_url = LOCALHOST.int
 api_test!(an_offer_ends_after_ten_minutes, |s| s.public_url = LOCALHOST.into(), |t| async move {
     let owner = t.owner().await;
     let offer = options(&t, &owner).await;
-    let credential = Authenticator::new("late").make(&offer["options"], &Told::default());
+    let credential = Authenticator::new("late").make(&offer["options"], &Ceremony::default());
     let body = json!({"state": offer["state"], "credential": credential});
     t.advance(Duration::from_secs(600));
     let later = t.owner().await;
     t.post(AT).bearer(&later.token).json(body).send().await.expect(400);
     let offer = options(&t, &later).await;
-    let credential = Authenticator::new("in time").make(&offer["options"], &Told::default());
+    let credential = Authenticator::new("in time").make(&offer["options"], &Ceremony::default());
     let body = json!({"state": offer["state"], "credential": credential});
     t.advance(Duration::from_secs(599));
     t.post(AT).bearer(&later.token).json(body).send().await.expect(201);
@@ -132,23 +132,23 @@ api_test!(a_passkey_alone_signs_in, |s| s.public_url = LOCALHOST.into(), |t| asy
     let browser = Browser::new(&t);
     let (page, _) = browser.open_page(&[]).await;
     let shown = browser.get(&page).await.expect(200);
-    let (asked, state) = offer(&shown);
-    assert_eq!(asked["userVerification"], "required");
-    let lies = [
-        Told { origin: "http://localhost:5173".into(), ..Told::default() },
-        Told { site: "example.org".into(), ..Told::default() },
-        Told { kind: Some("webauthn.create"), ..Told::default() },
-        Told { challenge: Some("AAAAAAAAAAAAAAAAAAAAAA".into()), ..Told::default() },
-        Told { breaks_signature: true, ..Told::default() },
-        Told { user: Some(other.id.0.into_bytes().to_vec()), ..Told::default() },
-        Told::unverified(),
+    let (challenge, state) = offer(&shown);
+    assert_eq!(challenge["userVerification"], "required");
+    let forgeries = [
+        Ceremony { origin: "http://localhost:5173".into(), ..Ceremony::default() },
+        Ceremony { site: "example.org".into(), ..Ceremony::default() },
+        Ceremony { kind: Some("webauthn.create"), ..Ceremony::default() },
+        Ceremony { challenge: Some("AAAAAAAAAAAAAAAAAAAAAA".into()), ..Ceremony::default() },
+        Ceremony { breaks_signature: true, ..Ceremony::default() },
+        Ceremony { user: Some(other.id.0.into_bytes().to_vec()), ..Ceremony::default() },
+        Ceremony::unverified(),
     ];
-    for told in &lies {
-        let answer = laptop.prove(&asked, told);
+    for ceremony in &forgeries {
+        let answer = laptop.prove(&challenge, ceremony);
         let refused = send_passkey(&browser, &page, &shown, ("passkey", &state, &answer)).await.expect(422);
         assert!(refused.text().contains("The passkey was not accepted."));
     }
-    let right = laptop.prove(&asked, &Told::default());
+    let right = laptop.prove(&challenge, &Ceremony::default());
     // The offer of another sign-in, one never made, and texts that are none.
     let elsewhere = Browser::new(&t);
     let (other_page, _) = elsewhere.open_page(&[]).await;
@@ -156,7 +156,7 @@ api_test!(a_passkey_alone_signs_in, |s| s.public_url = LOCALHOST.into(), |t| asy
     send_passkey(&elsewhere, &other_page, &other_shown, ("passkey", &state, &right)).await.expect(422);
     send_passkey(&browser, &page, &shown, ("passkey", "AAAA", &right)).await.expect(422);
     send_passkey(&browser, &page, &shown, ("passkey", &state, &json!({"id": 1}))).await.expect(422);
-    let unknown = Authenticator::new("unknown").prove(&asked, &Told::default());
+    let unknown = Authenticator::new("unknown").prove(&challenge, &Ceremony::default());
     send_passkey(&browser, &page, &shown, ("passkey", &state, &unknown)).await.expect(422);
     let done = send_passkey(&browser, &page, &shown, ("passkey", &state, &right)).await.expect(303);
     let claims = claims(&t, &done).await;
@@ -175,20 +175,20 @@ api_test!(a_passkey_follows_the_password, |s| s.public_url = LOCALHOST.into(), |
     add(&t, &other, &mut foreign).await;
     let browser = Browser::new(&t);
     let (page, shown) = after_password(&browser).await;
-    let (asked, state) = offer(&shown);
+    let (challenge, state) = offer(&shown);
     // Someone else's passkey proves nothing of this user.
-    let answer = foreign.prove(&asked, &Told::default());
+    let answer = foreign.prove(&challenge, &Ceremony::default());
     send_passkey(&browser, &page, &shown, ("factor", &state, &answer)).await.expect(422);
-    let told = Told { counter: 7, ..Told::default() };
-    let answer = laptop.prove(&asked, &told);
+    let ceremony = Ceremony { counter: 7, ..Ceremony::default() };
+    let answer = laptop.prove(&challenge, &ceremony);
     let done = send_passkey(&browser, &page, &shown, ("factor", &state, &answer)).await.expect(303);
     assert_eq!(claims(&t, &done).await["amr"], json!(["pwd", "pop", "user", "mfa"]));
     // A counter that does not grow is that of a copy.
     for (counter, status) in [(7, 422), (3, 422), (8, 303)] {
         let browser = Browser::new(&t);
         let (page, shown) = after_password(&browser).await;
-        let (asked, state) = offer(&shown);
-        let answer = laptop.prove(&asked, &Told { counter, ..Told::default() });
+        let (challenge, state) = offer(&shown);
+        let answer = laptop.prove(&challenge, &Ceremony { counter, ..Ceremony::default() });
         let reply = send_passkey(&browser, &page, &shown, ("factor", &state, &answer)).await;
         assert_eq!(reply.status.as_u16(), status, "{counter}");
     }

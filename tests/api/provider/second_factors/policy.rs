@@ -24,14 +24,14 @@ async fn after(t: &Test, email: &str) -> &'static str {
     if shown.contains("Add a second factor") { "add" } else { "prove" }
 }
 
-async fn require(t: &Test, by: &Persona, org: OrgId, required: bool) -> Reply {
-    let call = t.put(&format!("/api/organizations/{org}/second-factor")).bearer(&by.token);
+async fn require(t: &Test, who: &Persona, org: OrgId, required: bool) -> Reply {
+    let call = t.put(&format!("/api/organizations/{org}/second-factor")).bearer(&who.token);
     call.json(json!({"required": required})).send().await
 }
 
-async fn shown(t: &Test, by: &Persona, org: OrgId) -> Value {
+async fn shown(t: &Test, who: &Persona, org: OrgId) -> Value {
     t.get(&format!("/api/organizations/{org}/second-factor"))
-        .bearer(&by.token)
+        .bearer(&who.token)
         .send()
         .await
         .expect(200)
@@ -150,8 +150,8 @@ api_test!(
         // From above it holds below, and stays.
         require(&t, &distributor, tree.reseller, true).await.expect(200);
         require(&t, &reseller, tree.reseller, false).await.expect(403);
-        let kept = require(&t, &reseller, tree.reseller, true).await.expect(200).data();
-        assert_eq!((&kept["set_by"], &kept["may_change"]), (&json!("distributor"), &json!(false)));
+        let required = require(&t, &reseller, tree.reseller, true).await.expect(200).data();
+        assert_eq!((&required["set_by"], &required["may_change"]), (&json!("distributor"), &json!(false)));
         require(&t, &distributor, tree.reseller, false).await.expect(200);
         require(&t, &distributor, tree.distributor, true).await.expect(200);
         assert_eq!(shown(&t, &reseller, tree.reseller).await["is_required_above"], true);
@@ -161,10 +161,10 @@ api_test!(
         require(&t, &t.owner().await, tree.owner, true).await.expect(200);
         assert_eq!(after(&t, &foreign_email).await, "add");
         // What is out of reach does not exist, whatever the body.
-        for (by, org) in [(&distributor, tree.other_customer), (&reseller, tree.distributor)] {
+        for (who, org) in [(&distributor, tree.other_customer), (&reseller, tree.distributor)] {
             let path = format!("/api/organizations/{org}/second-factor");
-            t.get(&path).bearer(&by.token).send().await.expect_message(404, "organization not found");
-            let call = t.put(&path).bearer(&by.token).json(json!({}));
+            t.get(&path).bearer(&who.token).send().await.expect_message(404, "organization not found");
+            let call = t.put(&path).bearer(&who.token).json(json!({}));
             call.send().await.expect_message(404, "organization not found");
         }
         let path = format!("/api/organizations/{}/second-factor", tree.reseller);

@@ -16,14 +16,14 @@ mail_test!(an_administrator_in_scope_and_rank_resets_them, |t, sink| async move 
     add_totp(&t, &person).await;
     assert_eq!(subjects(&deliver(&t, &sink).await), ["A second factor was added to your account"]);
     let path = format!("/api/users/{}/second-factors", person.id);
-    let reset = |by: &Persona| t.delete(&path).bearer(&by.token).send();
+    let reset = |actor: &Persona| t.delete(&path).bearer(&actor.token).send();
     // Out of scope, out of rank, without the permission, oneself.
     let foreign = t.user(tree.other_distributor, &["super"]).await;
     reset(&foreign).await.expect_message(404, "user not found");
     reset(&t.user(tree.customer, &["reader"]).await).await.expect(403);
     reset(&person).await.expect(403);
-    let by = t.user(tree.distributor, &["super"]).await;
-    reset(&by).await.expect(200);
+    let actor = t.user(tree.distributor, &["super"]).await;
+    reset(&actor).await.expect(200);
     let messages = deliver(&t, &sink).await;
     assert_eq!(subjects(&messages[1..]), ["Your second factors were removed"]);
     // The sessions are over, and the password is enough.
@@ -34,12 +34,12 @@ mail_test!(an_administrator_in_scope_and_rank_resets_them, |t, sink| async move 
     let rows =
         bailiwick_store::audit::page(&t.app.platform.db, &Default::default(), None, 100).await.unwrap();
     let row = rows.iter().find(|row| row.action == "user.reset_second_factors").unwrap();
-    assert_eq!((row.object_id, row.actor_user_id), (Some(person.id.0), Some(by.id)));
+    assert_eq!((row.object_id, row.actor_user_id), (Some(person.id.0), Some(actor.id)));
     assert_eq!(overview(&t, &t.session(person.id).await).await["totp"], Value::Null);
     t.delete(&path).bearer(&owner.token).send().await.expect(200);
 });
 
-mail_test!(a_recovery_code_is_told_to_its_owner, |t, sink| async move {
+mail_test!(the_owner_gets_a_mail_when_a_recovery_code_is_used, |t, sink| async move {
     let owner = owner(&t).await;
     let browser = Browser::new(&t);
     let (page, shown) = after_password(&browser).await;

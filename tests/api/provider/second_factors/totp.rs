@@ -18,7 +18,7 @@ api_test!(an_application_is_added_with_its_first_code, |t| async move {
     assert!(uri.contains(&format!("secret={secret}")), "{uri}");
     assert!(offer["qr_code"].as_str().unwrap().contains("<svg"));
     let state = &offer["state"];
-    let at = "/api/me/second-factors/totp";
+    let path = "/api/me/second-factors/totp";
     for (body, field) in [
         (json!({}), "state"),
         (json!({"state": state}), "code"),
@@ -26,10 +26,10 @@ api_test!(an_application_is_added_with_its_first_code, |t| async move {
         (json!({"state": state, "code": "12345"}), "code"),
         (json!({"state": "AAAA", "code": code_at(&t, secret, 0)}), "code"),
     ] {
-        let refused = post(at, body).await.expect(400).data();
+        let refused = post(path, body).await.expect(400).data();
         assert_eq!(refused["errors"][0]["key"], field, "{refused}");
     }
-    let added = post(at, json!({"state": state, "code": code_at(&t, secret, 0)})).await.expect(201).data();
+    let added = post(path, json!({"state": state, "code": code_at(&t, secret, 0)})).await.expect(201).data();
     let codes = texts(&added["recovery_codes"]);
     assert_eq!(codes.len(), 10);
     let now = overview(&t, &owner).await;
@@ -41,8 +41,8 @@ api_test!(an_application_is_added_with_its_first_code, |t| async move {
     // The offer of someone else is of no use.
     let other = t.user(t.tree().await.customer, &["reader"]).await;
     let body = json!({"state": state, "code": code_at(&t, secret, 0)});
-    t.post(at).bearer(&other.token).json(body).send().await.expect(400);
-    t.delete(at).bearer(&owner.token).send().await.expect(200);
+    t.post(path).bearer(&other.token).json(body).send().await.expect(400);
+    t.delete(path).bearer(&owner.token).send().await.expect(200);
     assert_eq!(overview(&t, &owner).await["recovery_codes_left"], 0);
     let last = ["user.add_second_factor", "user.add_second_factor", "user.remove_second_factor"];
     assert!(has_recorded(&t, &last).await, "{:?}", actions(&t).await);

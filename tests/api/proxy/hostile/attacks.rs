@@ -20,16 +20,16 @@ pub(super) const PATHS: &[Attack] = &[
         insert(d, dice, &["%00", "%0d%0a", "%20", "%ff", "%", "%zz", "%u0061", "\t", "é", "%e2%80%8b"])
     },
     |d, dice, _| {
-        let at = super::P.len() + dice.below(d.target.len().saturating_sub(super::P.len()).max(1));
-        if let Some(byte) = d.target.get_mut(at) {
+        let index = super::P.len() + dice.below(d.target.len().saturating_sub(super::P.len()).max(1));
+        if let Some(byte) = d.target.get_mut(index) {
             *byte =
                 if byte.is_ascii_lowercase() { byte.to_ascii_uppercase() } else { byte.to_ascii_lowercase() };
         }
     },
     |d, dice, _| {
-        let at = super::P.len() + dice.below(d.target.len() - super::P.len());
-        let hex = format!("%{:02x}", d.target[at]);
-        d.target.splice(at..=at, hex.into_bytes());
+        let index = super::P.len() + dice.below(d.target.len() - super::P.len());
+        let hex = format!("%{:02x}", d.target[index]);
+        d.target.splice(index..=index, hex.into_bytes());
     },
     |d, dice, _| {
         let other = dice.pick(&[
@@ -86,8 +86,8 @@ pub(super) const PATHS: &[Attack] = &[
 ];
 
 fn insert(d: &mut Draft, dice: &mut Dice, what: &[&str]) {
-    let at = super::P.len() + dice.below(d.target.len() + 1 - super::P.len());
-    d.target.splice(at..at, dice.pick(what).bytes());
+    let index = super::P.len() + dice.below(d.target.len() + 1 - super::P.len());
+    d.target.splice(index..index, dice.pick(what).bytes());
 }
 
 fn encoded(text: &str) -> String {

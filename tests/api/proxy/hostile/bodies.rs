@@ -1,4 +1,4 @@
-//! Bodies that want to say one thing to the service and another to the router.
+//! Bodies that the service and the router may parse differently.
 
 use super::{Who, attacks::Attack, draft::Draft};
 use std::io::Write as _;
@@ -22,14 +22,14 @@ pub(super) const ANY: &[Attack] = &[
     // Bytes changed, cut, doubled, put in.
     |d, dice, _| {
         for _ in 0..=dice.below(3) {
-            let at = dice.below(d.body.len());
+            let index = dice.below(d.body.len());
             match dice.below(4) {
-                0 => d.body[at] = dice.below(256) as u8,
-                1 => d.body.truncate(at.max(1)),
-                2 => d.body.extend_from_within(at..),
+                0 => d.body[index] = dice.below(256) as u8,
+                1 => d.body.truncate(index.max(1)),
+                2 => d.body.extend_from_within(index..),
                 _ => {
                     let (one, other) = (dice.below(256) as u8, dice.below(256) as u8);
-                    d.body.splice(at..at, [b'"', one, other]);
+                    d.body.splice(index..index, [b'"', one, other]);
                 }
             }
         }
@@ -113,7 +113,7 @@ pub(super) const ANY: &[Attack] = &[
         let foreign = foreign(d, who);
         let name = if d.body.first() == Some(&b'[') { "labels" } else { "matchers" };
         let value = foreign.split_once(&format!("\"{name}\":")).map(|(_, rest)| rest).unwrap_or_default();
-        let end = value.find([']', '}']).map_or(0, |at| at + 1);
+        let end = value.find([']', '}']).map_or(0, |index| index + 1);
         let folded = match dice.below(7) {
             0 => name.to_uppercase(),
             1 => name.replace('s', "\u{17f}"),
@@ -159,7 +159,7 @@ pub(super) const ANY: &[Attack] = &[
                 .collect(),
         };
     },
-    // Compressed, too often, too much, or only said to be.
+    // Compressed, too often, too much, or only declared as compressed.
     |d, dice, _| {
         let plain = match dice.below(6) {
             0 => [d.body.as_slice(), &b" ".repeat(200_000)].concat(),
@@ -171,8 +171,8 @@ pub(super) const ANY: &[Attack] = &[
         match dice.below(6) {
             0 => d.body.truncate(dice.below(d.body.len())),
             1 => {
-                let at = dice.below(d.body.len());
-                d.body[at] ^= 0x55;
+                let index = dice.below(d.body.len());
+                d.body[index] ^= 0x55;
             }
             2 => d.body = gzip(&d.body),
             3 => {
@@ -214,8 +214,8 @@ pub(super) const ALERTS: &[Attack] = &[
             1 => "\"\"".to_owned(),
             _ => format!("\"{value}\""),
         };
-        let place = dice.pick(&["labels", "annotations"]);
-        body(d, &format!("\"{place}\":{{"), &format!("\"{place}\":{{\"{}\":{value},", dice.pick(&names)));
+        let field = dice.pick(&["labels", "annotations"]);
+        body(d, &format!("\"{field}\":{{"), &format!("\"{field}\":{{\"{}\":{value},", dice.pick(&names)));
     },
     |d, dice, who| {
         let texts = [
@@ -237,8 +237,8 @@ pub(super) const ALERTS: &[Attack] = &[
         } else {
             dice.pick(&texts).replace("KEY", &who.identity.system_key)
         };
-        let place = dice.pick(&["labels", "annotations"]);
-        body(d, &format!("\"{place}\":{{"), &format!("\"{place}\":{{\"y\":\"{text}\","));
+        let field = dice.pick(&["labels", "annotations"]);
+        body(d, &format!("\"{field}\":{{"), &format!("\"{field}\":{{\"y\":\"{text}\","));
     },
     |d, dice, _| {
         let times = [
@@ -357,10 +357,10 @@ pub(super) const SILENCES: &[Attack] = &[
         body(d, name, dice.pick(&times));
     },
     |d, dice, _| {
-        let place = dice.pick(&["\"me\"", "\"c\""]);
+        let field = dice.pick(&["\"me\"", "\"c\""]);
         body(
             d,
-            place,
+            field,
             dice.pick(&[
                 "\"\"",
                 "null",
@@ -404,8 +404,8 @@ fn foreign(d: &Draft, who: &Who) -> String {
 
 /// Puts a pair in front of the first object's others.
 fn key(d: &mut Draft, pair: &str) {
-    if let Some(at) = d.body.iter().position(|b| *b == b'{') {
-        d.body.splice(at + 1..=at, format!("{pair},").into_bytes());
+    if let Some(index) = d.body.iter().position(|b| *b == b'{') {
+        d.body.splice(index + 1..=index, format!("{pair},").into_bytes());
     }
 }
 

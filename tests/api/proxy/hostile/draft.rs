@@ -79,7 +79,7 @@ impl Draft {
         self.after.push(line.as_ref().to_vec());
     }
 
-    /// Where one request ends and the next begins is not for the client to say: its connection is of no further use.
+    /// Where one request ends and the next begins is not decided by the client: its connection is of no further use.
     pub(super) const fn is_last(&self) -> bool {
         matches!(self.framing, Framing::Lines(_))
     }

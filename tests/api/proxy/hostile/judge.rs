@@ -2,7 +2,7 @@
 //! alerts#request-order).
 
 use super::Who;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Intake, Limits, Matcher, Nanos, SilenceIntake,
     alert::write_alerts,
     parse_alerts, parse_silence,
@@ -67,7 +67,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A request that is of the tenant and says nothing else.
+    /// A request of the tenant without anything else.
     pub(super) fn check_count(&self, request: &Recorded) {
         self.check_headers(request, self.who(request));
         assert!(request.body.is_empty(), "{request:?}");

@@ -3,7 +3,7 @@
 //! anything of another system or of the router (spec: alerts#tenant, alerts#request-order, alerts#answers,
 //! alert-guarantees#guarantees).
 //!
-//! The requests are made from a seed, the same in every run unless `BAILIWICK_TEST_SEED` says another; a failure names
+//! The requests are made from a seed, the same in every run unless `BAILIWICK_TEST_SEED` sets another; a failure names
 //! the seed and shows the request. To add an attack: a function in [`attacks`] or [`bodies`]; if it has a name of its
 //! own, a line in [`named`].
 
@@ -14,7 +14,7 @@ mod judge;
 mod named;
 
 use super::*;
-use bailiwick_alerting::Identity;
+use bailiwick_alertmanager::SenderLabels;
 use bailiwick_testkit::{
     Engine, PATIENCE, api_test,
     parts::recorder::{Answer, Recorded, Recorder},
@@ -40,7 +40,7 @@ const UPSTREAM: &str = "UPSTREAM";
 
 /// A system that attacks, and is attacked.
 struct Who {
-    identity: Identity,
+    identity: SenderLabels,
     credential: String,
     /// A mark in everything that the router has of this system. No other system may see it.
     mark: String,
@@ -65,7 +65,7 @@ struct Stored {
 }
 
 fn stored(who: &Who) -> Stored {
-    let Identity { system_key: key, organization_id: org, .. } = &who.identity;
+    let SenderLabels { system_key: key, organization_id: org, .. } = &who.identity;
     let alert = |n: usize, labels: Value, state: &str| {
         json!({
             "labels": labels, "annotations": {"mark": who.mark},
@@ -106,7 +106,7 @@ fn stored(who: &Who) -> Stored {
     }
 }
 
-/// Does what the request asks, and returns more than it asked for; now and then the router fails in some way.
+/// Serves the request, and returns more than it asked for; now and then the router fails in some way.
 fn router(request: &Recorded, all: &[Stored], may_fail: bool) -> Answer {
     let mut hasher = DefaultHasher::new();
     (&request.path, &request.query, &request.body, request.value("x-request-id")).hash(&mut hasher);
@@ -114,18 +114,18 @@ fn router(request: &Recorded, all: &[Stored], may_fail: bool) -> Answer {
     // The answer holds the data of the system that asks and of the next one, whatever filter was sent.
     let asks = request.value("x-request-id").and_then(|id| id.split('-').next()?.parse().ok());
     let both = |n: usize| [&all[n % all.len()], &all[(n + 1) % all.len()]];
-    let list = |of: fn(&Stored) -> &[Value]| {
-        let found: Vec<&Value> = both(asks.unwrap_or(0)).into_iter().flat_map(of).collect();
-        Answer::json(200, &json!(found))
+    let list = |part_of: fn(&Stored) -> &[Value]| {
+        let entries: Vec<&Value> = both(asks.unwrap_or(0)).into_iter().flat_map(part_of).collect();
+        Answer::json(200, &json!(entries))
     };
     let answer = match (request.method.as_str(), request.path.as_str()) {
         _ if may_fail && throw.is_multiple_of(16) => fault(throw / 16),
         ("GET", path) if path.ends_with("/alerts") => list(|s| &s.alerts),
         ("GET", path) if path.ends_with("/silences") => list(|s| &s.silences),
         ("GET", path) => {
-            let found =
+            let entries =
                 all.iter().flat_map(|s| &s.silences).find(|s| path.ends_with(s["id"].as_str().unwrap()));
-            found.map_or(Answer::status(404), |silence| Answer::json(200, silence))
+            entries.map_or(Answer::status(404), |silence| Answer::json(200, silence))
         }
         ("POST", path) if path.ends_with("/silences") => {
             Answer::json(200, &json!({"silenceID": "a2e4ebe0-81c0-474b-a001-eed897ce79ab", "note": UPSTREAM}))
@@ -173,11 +173,11 @@ impl World {
             let org = if n % 2 == 0 { tree.customer } else { tree.other_customer };
             let Seeded { id, key, secret } = p.system(org).await;
             systems.push(Who {
-                identity: Identity {
+                identity: SenderLabels {
                     system_key: key.clone(),
                     system_id: id.to_string(),
                     organization_id: org.to_string(),
-                    ..Identity::default()
+                    ..SenderLabels::default()
                 },
                 credential: base64::engine::general_purpose::STANDARD.encode(format!("{key}:{secret}")),
                 mark: format!("mark-{n}-of-nobody-else"),
@@ -204,7 +204,7 @@ impl World {
                 .exchange(&draft, &draft.bytes(&self.systems[n].credential, &format!("{n}-0")))
                 .await;
             assert!(answer.starts_with(b"HTTP/1.1 200 "), "{}", String::from_utf8_lossy(&answer));
-            let [request] = &self.heard()[..] else { panic!("one request") };
+            let [request] = &self.received()[..] else { panic!("one request") };
             self.headers = judge::headers(request);
             let annotations = request.json().unwrap()[0]["annotations"].take();
             let identity = &mut self.systems[n].identity;
@@ -237,18 +237,18 @@ impl World {
 
     /// The requests that the router got because of the clients. Each minute the service asks it for figures by itself,
     /// under ids of its own, which are UUIDs and never a client's here.
-    fn heard(&self) -> Vec<Recorded> {
+    fn received(&self) -> Vec<Recorded> {
         let is_own = |r: &Recorded| r.value("x-request-id").is_some_and(|id| Uuid::parse_str(id).is_ok());
-        let (own, heard): (Vec<_>, Vec<_>) = self.upstream.take().into_iter().partition(is_own);
+        let (own, received): (Vec<_>, Vec<_>) = self.upstream.take().into_iter().partition(is_own);
         for request in own {
             assert_eq!((request.method.as_str(), &request.query), ("GET", &None), "{request:?}");
         }
         // Before it takes one more silence, it asks how many the tenant has; nothing of the client's is in that.
         let judge = self.judge();
         let is_count = |r: &Recorded| r.method == "GET" && r.path.ends_with("/silences") && r.query.is_none();
-        let (counts, heard): (Vec<_>, Vec<_>) = heard.into_iter().partition(is_count);
+        let (counts, received): (Vec<_>, Vec<_>) = received.into_iter().partition(is_count);
         counts.iter().for_each(|request| judge.check_count(request));
-        heard
+        received
     }
 
     fn judge(&self) -> Judge<'_> {
@@ -405,7 +405,7 @@ fn invent(dice: &mut Dice, own: &Who, other: &Who) -> Draft {
 struct Tally {
     /// By status; "" = the connection ended.
     answers: BTreeMap<String, usize>,
-    /// Ids of requests of which the router may not hear.
+    /// Ids of requests that may not reach the router.
     broken: BTreeSet<String>,
     /// Answers that showed the system its own.
     shown: usize,
@@ -455,7 +455,7 @@ api_test!(
         let all = (0..count).map(|n| attack(&world, n, seed, REQUESTS.div_ceil(count)));
         let tallies = futures_util::future::join_all(all).await;
         let judge = world.judge();
-        let requests = world.heard();
+        let requests = world.received();
         let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
         for request in &requests {
             let id = request.value("x-request-id").unwrap();

@@ -1,4 +1,4 @@
-//! Each known attack once, by its name, with the answer it gets and whether the router hears of it.
+//! Each known attack once, by its name, with the answer it gets and the number of requests that the router gets.
 
 use super::{
     bodies::{ALERT, SILENCE, gzip},
@@ -121,9 +121,9 @@ fn of_bodies(other: &Who) -> Vec<Case> {
         ("a bomb", packed(&gzip(&[b"[".as_slice(), &b" ".repeat(5_000_000), b"]"].concat())), &["413"], NONE),
         ("cut while compressed", packed(&gzip(ALERT.as_bytes())[..40]), &["400"], NONE),
         ("compressed twice", packed(&gzip(&gzip(ALERT.as_bytes()))), &["400"], NONE),
-        ("said to be compressed", packed(ALERT.as_bytes()), &["400"], NONE),
+        ("declared as compressed", packed(ALERT.as_bytes()), &["400"], NONE),
         (
-            "compressed, but not said so",
+            "compressed, but not declared",
             {
                 let mut d = push("");
                 d.body = gzip(ALERT.as_bytes());
@@ -134,7 +134,7 @@ fn of_bodies(other: &Who) -> Vec<Case> {
         ),
         ("another encoding", with(push(ALERT), "Content-Encoding: br"), &["415"], NONE),
         ("too large", push(format!("[{}]", " ".repeat(70_000))), &["413"], NONE),
-        ("not said to be JSON", with(push(ALERT), "Content-Type: text/plain"), &["415"], NONE),
+        ("not declared as JSON", with(push(ALERT), "Content-Type: text/plain"), &["415"], NONE),
     ]
 }
 
@@ -346,14 +346,14 @@ api_test!(each_attack_by_its_name, |t| async move {
         of_tenants(other),
         of_framing(other),
     ];
-    for (number, (name, draft, statuses, heard)) in cases.into_iter().flatten().enumerate() {
+    for (number, (name, draft, statuses, request_counts)) in cases.into_iter().flatten().enumerate() {
         let bytes = draft.bytes(&own.credential, &format!("0-{number}"));
         let answer = client.exchange(&draft, &bytes).await;
         let text = String::from_utf8_lossy(&answer);
         world.check_answer(0, &answer, || name.to_owned());
         assert!(statuses.contains(&text.get(9..12).unwrap_or_default()), "{name}: {text}");
-        let requests = world.heard();
-        assert!(heard.contains(&requests.len()), "{name}: {requests:?}");
+        let requests = world.received();
+        assert!(request_counts.contains(&requests.len()), "{name}: {requests:?}");
         requests.iter().for_each(|request| judge.check(request));
     }
 });

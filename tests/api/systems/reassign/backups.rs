@@ -43,7 +43,7 @@ api_test!(backups_go_along_and_the_originals_go, |t| async move {
     let mut expected = [path(tree.other_customer, &one), path(tree.other_customer, &two)];
     expected.sort();
     assert_eq!(files(&t), expected);
-    assert_eq!(kept(&t).await, [(tree.customer, tree.other_customer, [2, 2, 0, 0, 0])]);
+    assert_eq!(move_records(&t).await, [(tree.customer, tree.other_customer, [2, 2, 0, 0, 0])]);
     // There and back at once: the second move needs the objects that the first move has left for removal.
     let owner = t.owner().await;
     for to in [tree.customer, tree.other_customer, tree.customer] {
@@ -76,13 +76,13 @@ api_test!(what_cannot_be_copied_stays_with_everything_else, |t| async move {
     let tree = t.tree().await;
     let (system, owner) = (t.system(tree.customer).await, t.owner().await);
     let (one, two) = (stored(&t, &system, "ciphertext").await, stored(&t, &system, "other").await);
-    let ObjectLocation::Files(root) = t.app.settings.assets.place.clone() else { panic!("no files") };
+    let ObjectLocation::Files(root) = t.app.settings.assets.location.clone() else { panic!("no files") };
     let there = files(&t);
     let damaged = root.join(there.iter().find(|f| f.ends_with(text(&two, "id"))).unwrap());
     let unmoved = async || {
         assert_eq!(home_of(&t, &system).await, json!(tree.customer));
         cleared(&t).await;
-        assert_eq!((jobs(&t).await, kept(&t).await), (0, vec![]));
+        assert_eq!((jobs(&t).await, move_records(&t).await), (0, vec![]));
         counters_are_true(&t).await;
     };
     // Same length, other bytes; then nothing at all; then a storage that is away, and one that is not configured.
@@ -99,11 +99,11 @@ api_test!(what_cannot_be_copied_stays_with_everything_else, |t| async move {
     unmoved().await;
     assert_eq!(files(&t).len(), 1);
     std::fs::write(&damaged, "other").unwrap();
-    for (place, status, message) in [
+    for (location, status, message) in [
         (ObjectLocation::Files("/dev/null/assets".into()), 502, "backup storage is unavailable"),
         (ObjectLocation::Nowhere, 503, "backup storage is not configured"),
     ] {
-        let away = t.replica_with(|settings| settings.assets.place = place).await;
+        let away = t.replica_with(|settings| settings.assets.location = location).await;
         // A process that can reach the storage removes the objects that this one leaves.
         away.app.platform.stop.cancel();
         away.app.platform.tasks.close();
@@ -141,7 +141,7 @@ async fn in_bucket(t: &Test, upstream: &Recorder, tree: &Tree) -> (Test, Seeded,
     let url = upstream.url();
     let p = t
         .replica_with(|settings| {
-            settings.assets.place = ObjectLocation::Bucket(Bucket {
+            settings.assets.location = ObjectLocation::Bucket(Bucket {
                 endpoint: Some(url),
                 region: "us-east-1".to_owned(),
                 name: "fleet".to_owned(),
@@ -174,10 +174,10 @@ async fn in_bucket(t: &Test, upstream: &Recorder, tree: &Tree) -> (Test, Seeded,
     (p, system, id)
 }
 
-/// Waits for a copy to be asked for.
+/// Waits until a copy is requested.
 async fn copying(upstream: &Recorder, copies: usize) {
-    let asked = || upstream.requests().iter().filter(|r| r.method == "PUT").count();
-    eventually("a copy is asked for", async || asked() >= copies).await;
+    let uploads = || upstream.requests().iter().filter(|r| r.method == "PUT").count();
+    eventually("a copy is asked for", async || uploads() >= copies).await;
 }
 
 /// The objects a request to delete names.
@@ -219,13 +219,13 @@ api_test!(of_two_parallel_moves_one_proceeds_and_the_other_gets_409, |t| async m
     );
     cleared(&p).await;
     assert_eq!(deleted(&upstream), [format!("{}/{}/{id}", tree.customer, system.key)]);
-    assert_eq!(kept(&p).await, [(tree.customer, tree.other_customer, [1, 1, 0, 0, 0])]);
+    assert_eq!(move_records(&p).await, [(tree.customer, tree.other_customer, [1, 1, 0, 0, 0])]);
 });
 
 // Proves spec: guarantees#systems 42.
 api_test!(a_crash_in_the_middle_leaves_the_system_wholly_where_it_was, |t| async move {
     let tree = t.tree().await;
-    // The copy is never answered: as far as the database can tell, the process has died in the middle.
+    // The copy is never answered: for the database, the process has died in the middle.
     let upstream =
         Recorder::start(|r| bucket(r).after(Duration::from_secs(if r.method == "PUT" { 600 } else { 0 })));
     let upstream = upstream.await.unwrap();
@@ -259,7 +259,7 @@ api_test!(a_crash_in_the_middle_leaves_the_system_wholly_where_it_was, |t| async
     dead.abort();
 });
 
-api_test!(whoever_has_lost_the_lock_writes_nothing, |t| async move {
+api_test!(a_process_without_the_lock_writes_nothing, |t| async move {
     let tree = t.tree().await;
     let upstream = Recorder::start(|r| match r.method.as_str() {
         "PUT" => bucket(r).held(),
@@ -277,6 +277,6 @@ api_test!(whoever_has_lost_the_lock_writes_nothing, |t| async move {
     upstream.release();
     slow.await.unwrap().expect_message(409, RIVAL);
     assert_eq!(home_of(&p, &system).await, json!(tree.other_customer));
-    assert_eq!(kept(&p).await.len(), 1);
+    assert_eq!(move_records(&p).await.len(), 1);
     counters_are_true(&p).await;
 });

@@ -60,7 +60,7 @@ api_test!(many_parallel_moves_leave_the_system_in_one_place, |t| async move {
     // To where it already is goes no move.
     let sql = "SELECT COUNT(*) FROM audit_log WHERE action = 'system.update'";
     let stayed = Q::new(sql).count(&t.app.platform.db).await.unwrap();
-    assert_eq!((line.len() as u64 + stayed, kept(&t).await.len()), (answered, line.len()));
+    assert_eq!((line.len() as u64 + stayed, move_records(&t).await.len()), (answered, line.len()));
 });
 
 api_test!(

@@ -1,4 +1,5 @@
-//! The person's own account: profile, picture and password, second factors, API keys, sessions, who may act and has acted for them.
+//! The person's own account: profile, picture and password, second factors, API keys, sessions, who may act and has
+//! acted for them.
 
 mod factors;
 mod impersonation;

@@ -11,7 +11,7 @@ use crate::{
     texts,
 };
 use axum::extract::{Path, State};
-use bailiwick_alerting::{Labels, listing::AlertState};
+use bailiwick_alertmanager::{Labels, listing::AlertState};
 use bailiwick_alerts::{
     config::{self, Explanation, Why},
     manage::{self, ActiveAlert, Assign, CallerContext, Event, NewNote, Record, SilenceScope},
@@ -133,30 +133,30 @@ async fn find(app: &App, session: &Session, named: &(String, String)) -> Outcome
         (None, Some(last)) => (read(&last.labels), read(&last.annotations)),
         (None, None) => return Err(Failure::from(Error::NotFound(ObjectKind::Alert))),
     };
-    let mut found = FoundAlert { organization, active, labels, annotations, occurrences };
-    if found.active.is_none() {
-        name_places(app, session, &mut found).await?;
+    let mut alert = FoundAlert { organization, active, labels, annotations, occurrences };
+    if alert.active.is_none() {
+        name_places(app, session, &mut alert).await?;
     }
-    Ok(found)
+    Ok(alert)
 }
 
 /// Adds the present names of the system and the organization of an alert that has ended, as lists of active alerts have
 /// them.
-async fn name_places(app: &App, session: &Session, found: &mut FoundAlert) -> Outcome<()> {
-    let key = (found.organization, found.labels.value("system_key").to_owned());
+async fn name_places(app: &App, session: &Session, alert: &mut FoundAlert) -> Outcome<()> {
+    let key = (alert.organization, alert.labels.value("system_key").to_owned());
     let system = manage::named_systems(&app.alerts, std::slice::from_ref(&key)).await?.remove(&key);
     let organization = match &system {
         Some(system) => Some(system.organization.clone()),
-        None => name_within(&app.directory, &session.caller, found.organization).await?,
+        None => name_within(&app.directory, &session.caller, alert.organization).await?,
     };
-    found.labels.insert("organization_name", organization.unwrap_or_default());
+    alert.labels.insert("organization_name", organization.unwrap_or_default());
     match system {
         Some(system) => {
-            found.labels.insert("system_name", system.name);
-            found.labels.insert("system_id", system.id.to_string());
+            alert.labels.insert("system_name", system.name);
+            alert.labels.insert("system_id", system.id.to_string());
         }
         // The system is gone, so no link leads to it.
-        None => found.labels.insert("system_id", ""),
+        None => alert.labels.insert("system_id", ""),
     }
     Ok(())
 }
@@ -165,57 +165,58 @@ async fn render(
     app: &App,
     session: &Session,
     named: &(String, String),
-    found: &FoundAlert,
+    alert: &FoundAlert,
     unsent: &Unsent,
 ) -> Outcome {
     let (layout, language) = (&session.layout, session.layout.language);
-    let organization = found.organization.to_string();
+    let organization = alert.organization.to_string();
     let (_, events) =
         manage::activity(&app.alerts, &session.caller, std::slice::from_ref(&organization), &named.1, None)
             .await?;
     let recipients = match session.caller.holds(Permission::ConfigAlerts) {
         true => Some(recipients(
             session,
-            config::explain_to(&app.alerts, &session.caller, Some(&organization), found.labels.clone())
+            config::explain_to(&app.alerts, &session.caller, Some(&organization), alert.labels.clone())
                 .await?,
         )),
         false => None,
     };
-    let active = found.active.as_ref();
+    let active = alert.active.as_ref();
     let assigned = active.and_then(|active| active.assigned.as_ref());
     let is_silenced = active.is_some_and(|a| a.alert.status.state == AlertState::Suppressed);
     let may_manage = session.caller.holds(Permission::ManageSystems);
     let may_silence = session.caller.holds_one_of(SILENCING);
-    let label = |name: &str| found.labels.value(name).to_owned();
+    let label = |name: &str| alert.labels.value(name).to_owned();
     let when = |at: Ts| When::of(language, layout.now, at);
     let pairs = |labels: &Labels| -> Vec<(String, String)> {
         let shown = labels.iter().filter(|(_, value)| !value.is_empty());
         shown.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     };
     let system = label("system_id");
+    let ended_at = alert.occurrences.rows.first().and_then(|last| last.ends_at);
     let values = json!({
         "href": address(&organization, &named.1),
         "name": label("alertname"),
         "severity": severity(&label("severity")),
-        "summary": text(language, &found.annotations, "summary"),
-        "description": text(language, &found.annotations, "description"),
+        "summary": text(language, &alert.annotations, "summary"),
+        "description": text(language, &alert.annotations, "description"),
         "state": match active { None => "resolved", Some(_) if is_silenced => "suppressed", Some(_) => "active" },
         "since": active.map(|a| when(a.alert.starts_at.to_ts())),
-        "ended": found.occurrences.rows.first().and_then(|last| last.ends_at).filter(|_| active.is_none()).map(when),
+        "ended": ended_at.filter(|_| active.is_none()).map(when),
         "updated": active.map(|a| when(a.alert.updated_at.to_ts())),
         "source": active.map(|a| a.alert.generator_url.clone()).filter(|url| url.starts_with("http")),
         "organization": label("organization_name"),
         "organization_href": format!("/console/alerts?organization_id={organization}"),
         "system": label("system_name"),
         "system_href": (!system.is_empty()).then(|| format!("/console/systems/{system}/alerts")),
-        "labels": pairs(&found.labels),
-        "annotations": pairs(&found.annotations),
+        "labels": pairs(&alert.labels),
+        "annotations": pairs(&alert.annotations),
         "assigned": assigned.map(|a| json!({"name": a.user_name, "organization": a.user_org_name, "at": when(a.assigned_at)})),
         "recipients": recipients,
-        "silences": silences(app, session, found, &organization).await?,
+        "silences": silences(app, session, alert, &organization).await?,
         "events": events.iter().map(|event| shown_event(session, event)).collect::<Vec<_>>(),
-        "occurrences": occurrences(session, &found.occurrences),
-        "occurrences_total": found.occurrences.total,
+        "occurrences": occurrences(session, &alert.occurrences),
+        "occurrences_total": alert.occurrences.total,
         "history_href": format!("/console/alerts/history?{}", form_urlencoded::Serializer::new(String::new())
             .append_pair("organization_id", &organization).append_pair("system_key", &label("system_key"))
             .append_pair("alertname", &label("alertname")).finish()),
@@ -238,11 +239,11 @@ async fn silences(
     organization: &str,
 ) -> Outcome<Vec<Value>> {
     let Some(active) = &found.active else { return Ok(Vec::new()) };
-    let by = CallerContext { caller: &session.caller, ctx: &session.context };
-    let place = SilenceScope::Organization(vec![organization.to_owned()]);
+    let context = CallerContext { caller: &session.caller, ctx: &session.context };
+    let scope = SilenceScope::Organization(vec![organization.to_owned()]);
     let mut silences = Vec::new();
     for id in active.alert.status.silenced_by.iter().take(SILENCES) {
-        let silence = match manage::silence(&app.alerts, by, &place, id).await {
+        let silence = match manage::silence(&app.alerts, context, &scope, id).await {
             Ok(silence) => silence,
             // It has ended meanwhile.
             Err(Error::NotFound(_)) => continue,
@@ -259,14 +260,14 @@ async fn silences(
 }
 
 /// Who is notified of alerts with these labels, for each kind of recipient.
-pub(crate) fn recipients(session: &Session, found: Explanation) -> Vec<Value> {
+pub(crate) fn recipients(session: &Session, explanation: Explanation) -> Vec<Value> {
     let language = session.layout.language;
     let sentence = |key: &str| texts::find(language, key).unwrap_or_default().to_owned();
     let shown = |channel: config::Channel| {
         let why = match &channel.why {
             Why::Override(true) => sentence("why_on_override"),
             Why::Override(false) => sentence("why_off_override"),
-            Why::On(by) => texts::with(language, "why_on", "names", &by.join(", ")),
+            Why::On(names) => texts::with(language, "why_on", "names", &names.join(", ")),
             Why::Off => sentence("why_off"),
         };
         let recipients: Vec<Value> = channel
@@ -274,7 +275,7 @@ pub(crate) fn recipients(session: &Session, found: Explanation) -> Vec<Value> {
             .into_iter()
             .map(|notified| {
                 let from = match notified.named_by {
-                    Some(by) => texts::with(language, "named_by", "names", &by.join(", ")),
+                    Some(names) => texts::with(language, "named_by", "names", &names.join(", ")),
                     None => sentence("named_by_override"),
                 };
                 json!({"recipient": notified.recipient, "from": from})
@@ -282,7 +283,7 @@ pub(crate) fn recipients(session: &Session, found: Explanation) -> Vec<Value> {
             .collect();
         json!({"text": format!("kind_{}", channel.name), "why": why, "recipients": recipients})
     };
-    found.channels.into_iter().map(shown).collect()
+    explanation.channels.into_iter().map(shown).collect()
 }
 
 /// One entry of what people have done about the alert.
@@ -310,7 +311,7 @@ fn shown_event(session: &Session, event: &Event) -> Value {
 }
 
 /// When it has fired.
-fn occurrences(session: &Session, found: &Page<Record>) -> Vec<Value> {
+fn occurrences(session: &Session, page: &Page<Record>) -> Vec<Value> {
     let (layout, language) = (&session.layout, session.layout.language);
     let row = |record: &Record| {
         json!({
@@ -319,5 +320,5 @@ fn occurrences(session: &Session, found: &Page<Record>) -> Vec<Value> {
             "lasted": record.ends_at.map(|end| rough(language, end.since(record.starts_at))),
         })
     };
-    found.rows.iter().map(row).collect()
+    page.rows.iter().map(row).collect()
 }

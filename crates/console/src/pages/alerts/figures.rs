@@ -26,8 +26,8 @@ const CLASSES: [&str; 6] = ["lasted_5m", "lasted_1h", "lasted_4h", "lasted_1d", 
 
 /// `GET /console/alerts/figures`.
 pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
-    let asked = params.one("period").unwrap_or_default();
-    let period = PERIODS.into_iter().find(|known| *known == asked).unwrap_or("30");
+    let requested = params.one("period").unwrap_or_default();
+    let period = PERIODS.into_iter().find(|period| *period == requested).unwrap_or("30");
     let (named, caller, language) = (alerts::named(&params), &session.caller, session.layout.language);
     let live = manage::totals(&app.alerts, caller, &named).await?.live;
     let trend = manage::trend(&app.alerts, caller, &named, Some(period)).await?;
@@ -40,11 +40,11 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
             bar.href = Some(format!("/console/alerts?severity={word}"));
             bar
         });
-    let of = |word: &'static str| {
+    let rows = |word: &'static str| {
         figures.lasted.iter().filter(move |l| l.severity.as_deref().unwrap_or("info") == word)
     };
     let resolved = SEVERITIES.into_iter().map(|word| {
-        let number = of(word).map(Lasted::total).sum();
+        let number = rows(word).map(Lasted::total).sum();
         Bar::of(text(&format!("severity_{word}")), number).coloured(word)
     });
     let organizations = figures.organizations.iter().map(|(id, name, number)| {
@@ -58,7 +58,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
     });
     let mean = |word: &'static str| {
         let (number, seconds) =
-            of(word).fold((0, 0.0), |(n, seconds), lasted| (n + lasted.total(), seconds + lasted.seconds));
+            rows(word).fold((0, 0.0), |(n, seconds), lasted| (n + lasted.total(), seconds + lasted.seconds));
         (number > 0)
             .then(|| json!({"severity": word, "time": mean_time(session.layout.language, number, seconds)}))
     };

@@ -39,14 +39,14 @@ fn with_times(query: &str) -> Params {
 
 /// `GET /console/alerts/history`.
 pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
-    let asked = with_times(uri.query().unwrap_or_default());
-    let query = alerts::history(&asked, PAGE_SIZE)?;
+    let query_string = with_times(uri.query().unwrap_or_default());
+    let query = alerts::history(&query_string, PAGE_SIZE)?;
     let is_filtered = query.filter != HistoryFilter::default() || params.text("organization_id").is_some();
     let found = manage::history(&app.alerts, &session.caller, &alerts::named(&params), || Ok(query)).await?;
     let here = Address::of(HERE, uri.query());
     let language = session.layout.language;
-    let known = manage::catalogue(&app.alerts, &session.caller).await?;
-    let known = known.into_iter().map(|entry| entry.name).collect();
+    let catalogue = manage::catalogue(&app.alerts, &session.caller).await?;
+    let catalogue = catalogue.into_iter().map(|entry| entry.name).collect();
     let filters = [
         Filter::of(
             "severity",
@@ -60,7 +60,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
             HistoryFilter::STATUSES.list().into_iter().map(|w| labelled(language, "alert_state", w)),
             &here,
         ),
-        Filter::of("alertname", "filter_alert", names(known, &params), &here),
+        Filter::of("alertname", "filter_alert", names(catalogue, &params), &here),
     ];
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
     chips.extend(place_chips(&app, &session, &here).await?);

@@ -32,20 +32,20 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
         || query.statuses.is_some()
         || params.text("organization_id").is_some();
     let named = alerts::named(&params);
-    let by = params.one("group").and_then(|word| GroupBy::WORDS.parse(word));
+    let group_by = params.one("group").and_then(|word| GroupBy::WORDS.parse(word));
     let here = Address::of(HERE, uri.query());
     let (mut rows, mut groups) = (Vec::new(), Vec::new());
-    let (pager, warnings) = match by {
-        Some(by) => {
-            let found = manage::groups(&app.alerts, &session.caller, &named, query, by).await?;
-            let pager = Pager::of(&found.page, &here)?;
-            groups = shown_groups(&app, &session, found.page.rows, by, &here).await?;
-            (pager, found.warnings)
+    let (pager, warnings) = match group_by {
+        Some(group_by) => {
+            let result = manage::groups(&app.alerts, &session.caller, &named, query, group_by).await?;
+            let pager = Pager::of(&result.page, &here)?;
+            groups = shown_groups(&app, &session, result.page.rows, group_by, &here).await?;
+            (pager, result.warnings)
         }
         None => {
-            let found = manage::active(&app.alerts, &session.caller, &named, query).await?;
-            rows = found.page.rows.iter().map(|row| shown(&session.layout, row)).collect();
-            (Pager::of(&found.page, &here)?, found.warnings)
+            let result = manage::active(&app.alerts, &session.caller, &named, query).await?;
+            rows = result.page.rows.iter().map(|row| shown(&session.layout, row)).collect();
+            (Pager::of(&result.page, &here)?, result.warnings)
         }
     };
     let filters = filters(&app, &session, &params, &here).await?;
@@ -58,7 +58,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
         .map(|word| {
             let address = here.with("sort_by", None).with("sort_direction", None);
             let address = address.with("group", Some(word).filter(|word| !word.is_empty()));
-            let is_here = by == GroupBy::WORDS.parse(word);
+            let is_here = group_by == GroupBy::WORDS.parse(word);
             json!({"text": if word.is_empty() { "group_none".to_owned() } else { format!("group_{word}") },
                 "href": address.text(), "is_here": is_here})
         })
@@ -67,7 +67,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
         "tab": "active",
         "rows": rows,
         "groups": groups,
-        "group": params.one("group").filter(|_| by.is_some()),
+        "group": params.one("group").filter(|_| group_by.is_some()),
         "grouped": grouped,
         "reach": reach(&session, &here),
         "columns": columns(&here),
@@ -76,7 +76,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
         "pager": pager,
         "warnings": warnings,
         "search": params.text("search").unwrap_or_default(),
-        "kept": kept(&params),
+        "kept": hidden_fields(&params),
         "bare": here.bare(),
         "is_filtered": is_filtered,
     });
@@ -137,11 +137,11 @@ async fn shown_groups(
     app: &App,
     session: &Session,
     groups: Vec<Group>,
-    by: GroupBy,
+    group_by: GroupBy,
     here: &Address,
 ) -> Outcome<Vec<Value>> {
     let mut systems: HashMap<(OrgId, String), NamedSystem> = HashMap::new();
-    if by == GroupBy::System {
+    if group_by == GroupBy::System {
         let keys =
             groups.iter().filter_map(|group| Some((group.organization.as_ref()?.0, group.key.clone())));
         systems = manage::named_systems(&app.alerts, &keys.collect::<Vec<_>>()).await?;
@@ -153,12 +153,12 @@ async fn shown_groups(
         if let Some(id) = id {
             address = address.with("organization_id", Some(&id.to_string())).with("include", None);
         }
-        let name = match by {
+        let name = match group_by {
             GroupBy::Organization => organization.clone().unwrap_or_default(),
             GroupBy::System => {
                 address = address.with("system_key", Some(&group.key));
-                let known = id.and_then(|id| systems.get(&(id, group.key.clone())));
-                known.map_or_else(|| group.key.clone(), |system| system.name.clone())
+                let system = id.and_then(|id| systems.get(&(id, group.key.clone())));
+                system.map_or_else(|| group.key.clone(), |system| system.name.clone())
             }
             GroupBy::Name => {
                 address = address.with("alertname", Some(&group.key));
@@ -167,7 +167,7 @@ async fn shown_groups(
         };
         json!({
             "name": name,
-            "organization": organization.filter(|_| by == GroupBy::System),
+            "organization": organization.filter(|_| group_by == GroupBy::System),
             "href": address.text(),
             "total": group.total,
             "critical": group.critical,
@@ -180,7 +180,7 @@ async fn shown_groups(
 }
 
 /// What the form of the filters hands on as it is.
-fn kept(params: &Params) -> Vec<(&'static str, String)> {
+fn hidden_fields(params: &Params) -> Vec<(&'static str, String)> {
     let keys =
         ["group", "organization_id", "include", "system_key", "sort_by", "sort_direction", "page_size"];
     handed_on(params, &keys)

@@ -1,7 +1,7 @@
 //! Alerts as people read them.
 
 use crate::{components::time::When, layout::Layout};
-use bailiwick_alerting::{Labels, listing::AlertState};
+use bailiwick_alertmanager::{Labels, listing::AlertState};
 use bailiwick_alerts::manage::ActiveAlert;
 use bailiwick_web::Language;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ pub(crate) fn address(organization: impl std::fmt::Display, fingerprint: impl st
 
 /// One of the severities that the console shows; any other word counts as the least one.
 pub(crate) fn severity(word: &str) -> &'static str {
-    ["critical", "warning"].into_iter().find(|known| *known == word).unwrap_or("info")
+    ["critical", "warning"].into_iter().find(|severity| *severity == word).unwrap_or("info")
 }
 
 /// An annotation in the language, else in the one that it is written in.

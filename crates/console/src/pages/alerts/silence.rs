@@ -77,25 +77,25 @@ pub(crate) async fn make(
 ) -> Outcome {
     session.needs_one_of(SILENCING)?;
     let fields = Fields::of(&sent);
-    let by = CallerContext { caller: &session.caller, ctx: &session.context };
-    let place = SilenceScope::Organization(vec![named.0.clone()]);
+    let context = CallerContext { caller: &session.caller, ctx: &session.context };
+    let scope = SilenceScope::Organization(vec![named.0.clone()]);
     let new = || Ok(fields.silence(&named.1));
     let outcome = match sent.has("confirm") {
-        true => manage::create_silence(&app.alerts, by, &place, new).await.map(|_| None),
-        false => manage::preview_silence(&app.alerts, by, &place, new).await.map(Some),
+        true => manage::create_silence(&app.alerts, context, &scope, new).await.map(|_| None),
+        false => manage::preview_silence(&app.alerts, context, &scope, new).await.map(Some),
     };
     match outcome {
         Ok(None) => Ok(done(&address(&named.0, &named.1), "silenced")),
-        Ok(Some(found)) => {
+        Ok(Some(preview)) => {
             let layout = &session.layout;
-            let matchers: Vec<String> = found.matchers.iter().map(ToString::to_string).collect();
+            let matchers: Vec<String> = preview.matchers.iter().map(ToString::to_string).collect();
             let values = json!({
                 "href": address(&named.0, &named.1),
                 "matchers": matchers,
-                "until": When::of(layout.language, layout.now, found.ends_at),
-                "comment": found.comment,
-                "rows": found.alerts.iter().map(|alert| shown(layout, alert)).collect::<Vec<_>>(),
-                "total": found.total,
+                "until": When::of(layout.language, layout.now, preview.ends_at),
+                "comment": preview.comment,
+                "rows": preview.alerts.iter().map(|alert| shown(layout, alert)).collect::<Vec<_>>(),
+                "total": preview.total,
                 "duration": fields.duration,
                 "end_at": fields.end_at,
                 "sent": fields.comment,

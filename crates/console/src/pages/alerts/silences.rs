@@ -16,7 +16,7 @@ use crate::{
     session::Session,
 };
 use axum::extract::{Path, State};
-use bailiwick_alerting::{ListedSilence, SilenceState};
+use bailiwick_alertmanager::{ListedSilence, SilenceState};
 use bailiwick_alerts::manage::{self, CallerContext, FoundSilence, SilenceChange, SilenceScope};
 use bailiwick_app::App;
 use bailiwick_domain::{Page, fold::fold};
@@ -41,7 +41,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
     let found = manage::silences(&app.alerts, &session.caller, &alerts::named(&params), keys).await?;
     let mut all = found.silences;
     let states: Option<Vec<String>> = values(&params, "state", Some);
-    all.retain(|f| states.as_ref().is_none_or(|asked| asked.iter().any(|word| word == state(&f.silence))));
+    all.retain(|f| states.as_ref().is_none_or(|words| words.iter().any(|word| word == state(&f.silence))));
     let search = params.text("search").unwrap_or_default();
     let searched = fold(search.trim());
     all.retain(|f| {
@@ -99,7 +99,7 @@ async fn shown(app: &App, session: &Session, rows: Vec<FoundSilence>) -> Outcome
 /// What every page shows of a silence.
 fn facts(session: &Session, silence: &ListedSilence) -> Value {
     let (layout, language) = (&session.layout, session.layout.language);
-    let when = |at: bailiwick_alerting::Nanos| When::of(language, layout.now, at.to_ts());
+    let when = |at: bailiwick_alertmanager::Nanos| When::of(language, layout.now, at.to_ts());
     let alert = silence.matchers.iter().find(|matcher| matcher.name == "alertname");
     json!({
         "state": state(silence),
@@ -128,12 +128,12 @@ pub(crate) async fn change(
     form: Form,
 ) -> Outcome {
     session.needs_one_of(SILENCING)?;
-    let by = CallerContext { caller: &session.caller, ctx: &session.context };
-    let place = SilenceScope::Organization(vec![named.0.clone()]);
+    let context = CallerContext { caller: &session.caller, ctx: &session.context };
+    let scope = SilenceScope::Organization(vec![named.0.clone()]);
     let change = || {
         Ok(SilenceChange { end_at: Some(moment(&form.text("end_at"))), comment: Some(form.text("comment")) })
     };
-    match manage::change_silence(&app.alerts, by, &place, &named.1, change).await {
+    match manage::change_silence(&app.alerts, context, &scope, &named.1, change).await {
         Ok(id) => Ok(done(&format!("{HERE}/{}/{id}", named.0), "saved")),
         Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => {
@@ -152,9 +152,9 @@ pub(crate) async fn end(
     Path(named): Path<(String, String)>,
 ) -> Outcome {
     session.needs_one_of(SILENCING)?;
-    let by = CallerContext { caller: &session.caller, ctx: &session.context };
-    let place = SilenceScope::Organization(vec![named.0.clone()]);
-    manage::end_silence(&app.alerts, by, &place, &named.1).await?;
+    let context = CallerContext { caller: &session.caller, ctx: &session.context };
+    let scope = SilenceScope::Organization(vec![named.0.clone()]);
+    manage::end_silence(&app.alerts, context, &scope, &named.1).await?;
     Ok(done(HERE, "unsilenced"))
 }
 
@@ -165,14 +165,15 @@ async fn render(
     sent: Option<(String, String, Value)>,
 ) -> Outcome {
     session.needs(Permission::ReadSystems)?;
-    let by = CallerContext { caller: &session.caller, ctx: &session.context };
-    let place = SilenceScope::Organization(vec![named.0.clone()]);
-    let silence = manage::silence(&app.alerts, by, &place, &named.1).await?;
+    let context = CallerContext { caller: &session.caller, ctx: &session.context };
+    let scope = SilenceScope::Organization(vec![named.0.clone()]);
+    let silence = manage::silence(&app.alerts, context, &scope, &named.1).await?;
     let is_over = silence.status.state == SilenceState::Expired;
     let status = if sent.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    let at = |at: bailiwick_alerting::Nanos| at.to_ts().rfc3339(0).chars().take(16).collect::<String>();
+    let minute =
+        |time: bailiwick_alertmanager::Nanos| time.to_ts().rfc3339(0).chars().take(16).collect::<String>();
     let (end_at, comment, wrong) =
-        sent.unwrap_or_else(|| (at(silence.ends_at), silence.comment.clone(), json!({})));
+        sent.unwrap_or_else(|| (minute(silence.ends_at), silence.comment.clone(), json!({})));
     let values = json!({
         "silence": facts(session, &silence),
         "href": format!("{HERE}/{}/{}", named.0, silence.id),

@@ -36,17 +36,17 @@ const fn status(wrong: Option<&Value>) -> StatusCode {
 
 /// `GET /console/applications/{id}/edit`.
 pub(crate) async fn show_notes(State(app): State<App>, session: Session, which: Which) -> Outcome {
-    let found = load(&app, &session, Action::Update, which).await?;
-    let notes = found.notes.clone().unwrap_or_default();
-    Ok(notes_form(&session, &found, &notes, None))
+    let record = load(&app, &session, Action::Update, which).await?;
+    let notes = record.notes.clone().unwrap_or_default();
+    Ok(notes_form(&session, &record, &notes, None))
 }
 
-fn notes_form(session: &Session, found: &ApplicationRecord, notes: &str, wrong: Option<Value>) -> Response {
+fn notes_form(session: &Session, record: &ApplicationRecord, notes: &str, wrong: Option<Value>) -> Response {
     let code = status(wrong.as_ref());
     let values = json!({
-        "crumbs": crumbs(session, found, false),
-        "href": address(found.id),
-        "name": name_of(found),
+        "crumbs": crumbs(session, record, false),
+        "href": address(record.id),
+        "name": name_of(record),
         "notes": notes,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
@@ -61,8 +61,8 @@ pub(crate) async fn set_notes(State(app): State<App>, session: Session, which: W
         Ok(changed) => Ok(done(&address(changed.id), "saved")),
         Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => {
-                let found = load(&app, &session, Action::Update, which).await?;
-                Ok(notes_form(&session, &found, &notes, Some(wrong)))
+                let record = load(&app, &session, Action::Update, which).await?;
+                Ok(notes_form(&session, &record, &notes, Some(wrong)))
             }
             None => Err(error.into()),
         },
@@ -71,23 +71,23 @@ pub(crate) async fn set_notes(State(app): State<App>, session: Session, which: W
 
 /// `GET /console/applications/{id}/assign`.
 pub(crate) async fn show_assign(State(app): State<App>, session: Session, which: Which) -> Outcome {
-    let found = load(&app, &session, Action::Update, which).await?;
-    let present = found.organization.as_ref().map(|organization| organization.id.to_string());
-    assign_form(&app, &session, &found, &Picked::of(present.unwrap_or_default()), None).await
+    let record = load(&app, &session, Action::Update, which).await?;
+    let present = record.organization.as_ref().map(|organization| organization.id.to_string());
+    assign_form(&app, &session, &record, &Picked::of(present.unwrap_or_default()), None).await
 }
 
 async fn assign_form(
     app: &App,
     session: &Session,
-    found: &ApplicationRecord,
+    record: &ApplicationRecord,
     picked: &Picked,
     wrong: Option<Value>,
 ) -> Outcome {
     let code = status(wrong.as_ref());
     let values = json!({
-        "crumbs": crumbs(session, found, false),
-        "href": address(found.id),
-        "name": name_of(found),
+        "crumbs": crumbs(session, record, false),
+        "href": address(record.id),
+        "name": name_of(record),
         "offered": offered(app, session, ToHave::Anything, picked).await?,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
@@ -98,16 +98,16 @@ async fn assign_form(
 pub(crate) async fn assign(State(app): State<App>, session: Session, which: Which, sent: Form) -> Outcome {
     let picked = Picked::sent(&sent, "organization_id");
     if picked.is_search {
-        let found = load(&app, &session, Action::Update, which).await?;
-        return assign_form(&app, &session, &found, &picked, None).await;
+        let record = load(&app, &session, Action::Update, which).await?;
+        return assign_form(&app, &session, &record, &picked, None).await;
     }
     let body = || Ok(Some(picked.id.clone()));
     match applications::assign(&app.fleet, &session.caller, &session.context, named(&which), body).await {
         Ok(changed) => Ok(done(&address(changed.id), "assigned")),
         Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => {
-                let found = load(&app, &session, Action::Update, which).await?;
-                assign_form(&app, &session, &found, &picked, Some(wrong)).await
+                let record = load(&app, &session, Action::Update, which).await?;
+                assign_form(&app, &session, &record, &picked, Some(wrong)).await
             }
             None => Err(error.into()),
         },
@@ -123,13 +123,13 @@ pub(crate) async fn unassign(State(app): State<App>, session: Session, which: Wh
 
 /// `GET /console/applications/{id}/delete`.
 pub(crate) async fn ask_delete(State(app): State<App>, session: Session, which: Which) -> Outcome {
-    let found = load(&app, &session, Action::Delete, which).await?;
-    let here = address(found.id);
+    let record = load(&app, &session, Action::Delete, which).await?;
+    let here = address(record.id);
     Question {
         word: "delete",
         area: Some("application"),
-        name: name_of(&found),
-        crumbs: crumbs(&session, &found, false),
+        name: name_of(&record),
+        crumbs: crumbs(&session, &record, false),
         action: format!("{here}/delete"),
         back: here,
         details: Vec::new(),

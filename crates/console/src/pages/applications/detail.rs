@@ -29,17 +29,17 @@ pub(super) async fn load(
 }
 
 /// The way to an application.
-pub(super) fn crumbs(session: &Session, found: &ApplicationRecord, is_last: bool) -> Vec<Crumb> {
+pub(super) fn crumbs(session: &Session, record: &ApplicationRecord, is_last: bool) -> Vec<Crumb> {
     let list = texts::find(session.layout.language, "nav_applications").unwrap_or_default();
     let mut crumbs = vec![Crumb::link("/console/applications", list)];
-    let system = found.system_name.as_str();
+    let system = record.system_name.as_str();
     crumbs.push(if session.caller.holds(Permission::ReadSystems) {
-        Crumb::link(format!("{}/applications", links::system(found.system_id)), system)
+        Crumb::link(format!("{}/applications", links::system(record.system_id)), system)
     } else {
         Crumb::text(system)
     });
     if !is_last {
-        crumbs.push(Crumb::link(address(found.id), name_of(found)));
+        crumbs.push(Crumb::link(address(record.id), name_of(record)));
     }
     crumbs
 }
@@ -50,34 +50,34 @@ pub(crate) async fn show(
     session: Session,
     which: PathId<ApplicationRef>,
 ) -> Outcome<Response> {
-    let found = load(&app, &session, Action::Read, which).await?;
+    let record = load(&app, &session, Action::Read, which).await?;
     let layout = &session.layout;
     let when = |at| When::maybe(layout.language, layout.now, at);
-    let may = |action| decide(&session.caller, action, &found.target()).is_allowed();
-    let organization = found.organization.as_ref();
+    let may = |action| decide(&session.caller, action, &record.target()).is_allowed();
+    let organization = record.organization.as_ref();
     let values = json!({
-        "crumbs": crumbs(&session, &found, true),
-        "href": address(found.id),
-        "name": name_of(&found),
-        "status": found.status,
-        "has_errors": found.has_errors,
-        "product": found.name.as_deref().unwrap_or(&found.instance_of),
-        "type": found.instance_of,
-        "version": found.version,
-        "module": found.module_id,
-        "node": found.node_label.clone().or_else(|| found.node_id.map(|id| id.to_string())),
-        "source": found.source,
-        "url": found.url.as_deref().filter(|url| is_web(url)),
-        "system": found.system_name,
-        "system_href": session.caller.holds(Permission::ReadSystems).then(|| links::system(found.system_id)),
+        "crumbs": crumbs(&session, &record, true),
+        "href": address(record.id),
+        "name": name_of(&record),
+        "status": record.status,
+        "has_errors": record.has_errors,
+        "product": record.name.as_deref().unwrap_or(&record.instance_of),
+        "type": record.instance_of,
+        "version": record.version,
+        "module": record.module_id,
+        "node": record.node_label.clone().or_else(|| record.node_id.map(|id| id.to_string())),
+        "source": record.source,
+        "url": record.url.as_deref().filter(|url| is_web(url)),
+        "system": record.system_name,
+        "system_href": session.caller.holds(Permission::ReadSystems).then(|| links::system(record.system_id)),
         "organization": organization.map(|organization| organization.name.as_str()),
         "organization_href": organization.map(|o| format!("/console/applications?organization_id={}", o.id)),
-        "is_user_facing": found.is_user_facing,
-        "first_seen": when(Some(found.first_seen_at)),
-        "last_seen": when(found.last_inventory_at),
-        "updated": when(Some(found.updated_at)),
-        "notes": found.notes,
-        "parts": parts(&found),
+        "is_user_facing": record.is_user_facing,
+        "first_seen": when(Some(record.first_seen_at)),
+        "last_seen": when(record.last_inventory_at),
+        "updated": when(Some(record.updated_at)),
+        "notes": record.notes,
+        "parts": parts(&record),
         "may_change": may(Action::Update),
         "may_delete": may(Action::Delete),
     });
@@ -90,17 +90,17 @@ fn is_web(address: &str) -> bool {
 }
 
 /// What documents say of it beyond the columns, folded.
-fn parts(found: &ApplicationRecord) -> Vec<Value> {
+fn parts(record: &ApplicationRecord) -> Vec<Value> {
     let all = [
-        ("part_services", found.services_data.as_deref()),
-        ("part_backup", found.backup_data.as_deref()),
-        ("part_inventory", Some(found.inventory_data.as_str())),
+        ("part_services", record.services_data.as_deref()),
+        ("part_backup", record.backup_data.as_deref()),
+        ("part_inventory", Some(record.inventory_data.as_str())),
     ];
     let part = |(title, text): (&str, Option<&str>)| {
         let text = text.filter(|text| text.len() <= document::FOLDED_UP_TO)?;
         let value: Value = serde_json::from_str(text).ok()?;
-        let is_told = value.as_object().is_none_or(|map| !map.is_empty()) && !value.is_null();
-        is_told.then(|| json!({"title": title, "folded": document::folded(&value)}))
+        let has_content = value.as_object().is_none_or(|map| !map.is_empty()) && !value.is_null();
+        has_content.then(|| json!({"title": title, "folded": document::folded(&value)}))
     };
     all.into_iter().filter_map(part).collect()
 }

@@ -3,7 +3,7 @@
 use super::{address, name_of};
 use crate::{
     components::{
-        list::{Address, Chip, Column, Filter, MOST_CHIPS, PAGE_SIZE, Pager, is_filtered, kept},
+        list::{Address, Chip, Column, Filter, MOST_CHIPS, PAGE_SIZE, Pager, hidden_fields, is_filtered},
         organizations::organization_chips,
         time::When,
         versions,
@@ -52,7 +52,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
         "chips": chips,
         "pager": pager,
         "search": params.text("search").unwrap_or_default(),
-        "kept": kept(applications::FILTERS, &filters, &here),
+        "kept": hidden_fields(applications::FILTERS, &filters, &here),
         "bare": here.bare(),
         "is_filtered": is_filtered(applications::FILTERS, &here),
         "tab": "list",
@@ -60,7 +60,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
     Ok(page::show(&session.layout, "applications/list.html", values))
 }
 
-fn rows(session: &Session, found: &Page<ApplicationRecord>) -> Vec<Value> {
+fn rows(session: &Session, page: &Page<ApplicationRecord>) -> Vec<Value> {
     let layout = &session.layout;
     let row = |application: &ApplicationRecord| {
         json!({
@@ -76,7 +76,7 @@ fn rows(session: &Session, found: &Page<ApplicationRecord>) -> Vec<Value> {
             "seen": When::maybe(layout.language, layout.now, application.last_inventory_at),
         })
     };
-    found.rows.iter().map(row).collect()
+    page.rows.iter().map(row).collect()
 }
 
 fn filters(language: Language, kinds: &[ModuleCount], here: &Address) -> Vec<Filter> {
@@ -98,7 +98,7 @@ fn filters(language: Language, kinds: &[ModuleCount], here: &Address) -> Vec<Fil
 /// The versions of the types that are asked for, or of all: by type, the newest first.
 fn versions(kinds: &[ModuleCount], here: &Address) -> Vec<(String, String)> {
     let is_meant = |kind: &&ModuleCount| !here.has("type") || here.holds("type", &kind.instance_of);
-    let of = |kind: &ModuleCount| -> Vec<(String, String)> {
+    let versions_of = |kind: &ModuleCount| -> Vec<(String, String)> {
         let mut versions_shown: Vec<&str> = kind.versions.iter().map(|version| &*version.version).collect();
         versions_shown.retain(|version| !version.is_empty());
         versions_shown.sort_by(|a, b| versions::compare(b, a));
@@ -108,7 +108,7 @@ fn versions(kinds: &[ModuleCount], here: &Address) -> Vec<(String, String)> {
     };
     let mut meant: Vec<&ModuleCount> = kinds.iter().filter(is_meant).collect();
     meant.sort_by_key(|kind| kind.name.to_lowercase());
-    meant.into_iter().flat_map(of).collect()
+    meant.into_iter().flat_map(versions_of).collect()
 }
 
 /// Filters that come with links and have no choice of their own on the page.

@@ -40,9 +40,9 @@ fn row(language: Language, kind: &ModuleCount) -> StackedBar {
     let unknown = texts::find(language, "version_unknown").unwrap_or_default();
     let part = |version: &applications::VersionCount| match version.version.as_str() {
         "" => (unknown.to_owned(), None, version.count),
-        told => {
-            let href = address("version", &format!("{}:{told}", kind.instance_of));
-            (told.to_owned(), Some(href), version.count)
+        shown_version => {
+            let href = address("version", &format!("{}:{shown_version}", kind.instance_of));
+            (shown_version.to_owned(), Some(href), version.count)
         }
     };
     StackedBar {

@@ -37,12 +37,12 @@ struct Change {
 
 /// `GET /console/timeline/audit`.
 pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
-    let found = audit::list(&app.directory, &session.caller, audit_query(&params, PAGE_SIZE)).await?;
+    let page = audit::list(&app.directory, &session.caller, audit_query(&params, PAGE_SIZE)).await?;
     let here = Address::of("/console/timeline/audit", uri.query());
     let chip = |(key, text): (&'static str, &'static str)| -> Option<Chip> {
         let value = params.text(key)?;
-        let known = found.entries.iter().filter_map(|entry| entry.actor.as_ref());
-        let mut named = known.filter(|actor| key == "actor_id" && actor.id.to_string() == value);
+        let actors = page.entries.iter().filter_map(|entry| entry.actor.as_ref());
+        let mut named = actors.filter(|actor| key == "actor_id" && actor.id.to_string() == value);
         let label = named.find_map(|actor| actor.name.clone()).unwrap_or_else(|| value.to_owned());
         Some(here.with("cursor", None).chip(key, text, value, Some(label)))
     };
@@ -56,9 +56,9 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
     .into_iter()
     .filter_map(chip)
     .collect();
-    let rows: Vec<Value> = found.entries.iter().map(|entry| row(&session, entry, &here)).collect();
+    let rows: Vec<Value> = page.entries.iter().map(|entry| row(&session, entry, &here)).collect();
     let sent = |key| params.text(key).unwrap_or_default();
-    let kept: Vec<(&str, &str)> = ["object_id", "actor_id", "page_size"]
+    let hidden_fields: Vec<(&str, &str)> = ["object_id", "actor_id", "page_size"]
         .into_iter()
         .filter_map(|key| Some((key, params.text(key)?)))
         .collect();
@@ -68,13 +68,13 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
         "rows": rows,
         "chips": chips,
         "bare": here.bare(),
-        "kept": kept,
+        "kept": hidden_fields,
         "action": sent("action"),
         "from": sent("from_date"),
         "to": sent("to_date"),
         "is_first": params.text("cursor").is_none(),
         "newest": here.with("cursor", None).text(),
-        "older": found.next.map(|next| here.with("cursor", Some(&next)).text()),
+        "older": page.next.map(|next| here.with("cursor", Some(&next)).text()),
     });
     Ok(page::show(&session.layout, "events/audit.html", values))
 }
@@ -128,11 +128,11 @@ fn name(entry: &AuditChange) -> Option<String> {
 fn changes(entry: &AuditChange) -> Vec<Change> {
     let (before, after) = (fields(entry.before.as_ref()), fields(entry.after.as_ref()));
     let names: BTreeSet<&String> = before.iter().chain(&after).map(|(name, _)| name).collect();
-    let of = |state: &[(String, Value)], name: &str| {
-        state.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    let value_of = |state: &[(String, Value)], name: &str| {
+        state.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone())
     };
     let change = |name: &String| {
-        let (before, after) = (of(&before, name), of(&after, name));
+        let (before, after) = (value_of(&before, name), value_of(&after, name));
         let shown_value = |value: &Option<Value>| value.as_ref().filter(|value| !value.is_null()).map(shown);
         (before != after).then(|| Change {
             field: name.clone(),

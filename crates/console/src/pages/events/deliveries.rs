@@ -62,9 +62,9 @@ async fn one(
     let view = subscriptions::show(&app.events, &session.caller, id).await?;
     let (layout, s) = (&session.layout, &view.subscription);
     let language = layout.language;
-    let asked = params.many("status").into_iter().filter(|state| !state.is_empty()).collect();
+    let wanted = params.many("status").into_iter().filter(|state| !state.is_empty()).collect();
     let found =
-        test_and_replay::deliveries(&app.events, &session.caller, id, asked, params.page(PAGE_SIZE)).await?;
+        test_and_replay::deliveries(&app.events, &session.caller, id, wanted, params.page(PAGE_SIZE)).await?;
     let here = Address::of(&address(s.id), query);
     let choice = |word: &str| {
         let label = texts::find(language, &format!("delivery_{word}")).unwrap_or(word);

@@ -1,4 +1,4 @@
-//! What has happened: the time line, webhooks that are told of it with their deliveries, the audit record, and the
+//! What has happened: the time line, webhooks that receive the events, with their deliveries, the audit record, and the
 //! stream by which pages stay up to date.
 
 mod audit;

@@ -27,13 +27,13 @@ pub(crate) async fn open(State(app): State<App>, session: Session, headers: Head
     let last = last.filter(|last| !last.is_empty()).map(str::to_owned);
     let opened =
         stream::open(&app.events, &session.caller, authenticate(&app, cookie), Vec::new(), last).await?;
-    let told = streams::unfold(opened, |mut opened| async move {
+    let events = streams::unfold(opened, |mut opened| async move {
         let next = opened.next().await?;
         Some((Ok::<_, Infallible>(Bytes::from(written(next))), opened))
     });
     // The head is sent at once, so that the browser knows the connection stands.
     let head = streams::iter([Ok(Bytes::from_static(RETRY.as_bytes()))]);
-    let mut response = Response::new(Body::from_stream(head.chain(told)));
+    let mut response = Response::new(Body::from_stream(head.chain(events)));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
     response.extensions_mut().insert(Uncompressed);

@@ -55,7 +55,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
         "is_filtered": !chips.is_empty(),
         "chips": chips,
         "pager": Pager::of(&found, &here)?,
-        "kept": kept(&params),
+        "kept": hidden_fields(&params),
         "bare": here.bare(),
         "reach": reach(&session, &here),
     });
@@ -116,7 +116,7 @@ async fn other_chips(app: &App, session: &Session, here: &Address) -> Outcome<Ve
     Ok(chips)
 }
 
-fn kept(params: &Params) -> Vec<(&'static str, String)> {
+fn hidden_fields(params: &Params) -> Vec<(&'static str, String)> {
     let keys = ["organization_id", "include", "object_id", "page_size"];
     let values = |key: &'static str| params.many(key).into_iter().map(move |value| (key, value));
     keys.into_iter().flat_map(values).filter(|(_, value)| !value.is_empty()).collect()

@@ -145,12 +145,12 @@ pub(crate) async fn update(
 async fn form(
     app: &App,
     session: &Session,
-    known: Option<(Uuid, &str)>,
+    webhook: Option<(Uuid, &str)>,
     fields: &Fields,
     wrong: Option<Value>,
 ) -> Outcome {
     let language = session.layout.language;
-    let offered = match known {
+    let offered = match webhook {
         None => offered(app, session, ToHave::Anything, &fields.organization).await?,
         Some(_) => Value::Null,
     };
@@ -167,9 +167,9 @@ async fn form(
     let groups: Vec<Value> =
         std::iter::once(EVERYTHING).chain(may.map(|g| g.topic.as_str())).map(group).collect();
     let values = json!({
-        "crumbs": crumbs(session, known),
-        "href": known.map(|(id, _)| address(id)),
-        "is_new": known.is_none(),
+        "crumbs": crumbs(session, webhook),
+        "href": webhook.map(|(id, _)| address(id)),
+        "is_new": webhook.is_none(),
         "name": fields.name,
         "url": fields.url,
         "groups": groups,

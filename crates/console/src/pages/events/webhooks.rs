@@ -45,8 +45,8 @@ pub(crate) async fn list(State(app): State<App>, session: Session, uri: Uri, par
     if !session.caller.holds(Permission::ReadAlerts) {
         return Err(Error::insufficient_permissions().into());
     }
-    let found = subscriptions::list(&app.events, &session.caller, params.page(PAGE_SIZE)).await?;
-    let homes: Vec<OrgId> = found.rows.iter().map(|view| view.subscription.path.id).collect();
+    let page = subscriptions::list(&app.events, &session.caller, params.page(PAGE_SIZE)).await?;
+    let homes: Vec<OrgId> = page.rows.iter().map(|view| view.subscription.path.id).collect();
     let names = names_within(&app.directory, &session.caller, &homes).await?;
     let layout = &session.layout;
     let row = |view: &View| -> Value {
@@ -66,8 +66,8 @@ pub(crate) async fn list(State(app): State<App>, session: Session, uri: Uri, par
     let values = json!({
         "tab": "webhooks",
         "tabs": tabs(&session.caller),
-        "rows": found.rows.iter().map(row).collect::<Vec<_>>(),
-        "pager": Pager::of(&found, &Address::of(ALL, uri.query()))?,
+        "rows": page.rows.iter().map(row).collect::<Vec<_>>(),
+        "pager": Pager::of(&page, &Address::of(ALL, uri.query()))?,
         "may_manage": session.caller.holds(Permission::ManageAlerts),
     });
     Ok(page::show(layout, "events/webhooks.html", values))
@@ -100,13 +100,13 @@ pub(crate) async fn resume(State(app): State<App>, session: Session, PathId(id):
 }
 
 async fn ask(app: &App, session: &Session, id: Option<Uuid>, action: Action, word: &str) -> Outcome {
-    let (_, found) = subscriptions::load(&app.events, &session.caller, action, id).await?;
-    let here = address(found.id);
+    let (_, subscription) = subscriptions::load(&app.events, &session.caller, action, id).await?;
+    let here = address(subscription.id);
     Question {
         word,
         area: Some("webhook"),
-        name: &found.name,
-        crumbs: crumbs(session, Some((found.id, &found.name))),
+        name: &subscription.name,
+        crumbs: crumbs(session, Some((subscription.id, &subscription.name))),
         action: format!("{here}/{word}"),
         back: here,
         details: Vec::new(),

@@ -1,5 +1,5 @@
-//! The last step of an import, sent while its rows are imported: the page up to the result, how far the import is, the result,
-//! and the end of the page. Each part hides the one before it, so this needs no JavaScript.
+//! The last step of an import, sent while its rows are imported: the page up to the result, how far the import is, the
+//! result, and the end of the page. Each part hides the one before it, so this needs no JavaScript.
 
 use super::{became, frame};
 use crate::{page, session::Session};
@@ -75,10 +75,11 @@ pub(super) async fn show(app: App, session: Session, kind: ImportKind, import: I
 }
 
 impl Running {
-    /// Imports the rows and sends the progress every [`EVERY`]. Returns the result, or none if the person has left the page.
+    /// Imports the rows and sends the progress every [`EVERY`]. Returns the result, or none if the person has left the
+    /// page.
     async fn import(&self, mut import: Import, parts: Option<&Sender<Bytes>>) -> Option<String> {
         let mut outcomes = Vec::with_capacity(self.total);
-        let mut told = Instant::now();
+        let mut reported_at = Instant::now();
         while let Some(outcome) =
             import.next(&self.app.directory, &self.session.caller, &self.session.context).await
         {
@@ -87,8 +88,8 @@ impl Running {
             if parts.is_closed() {
                 return None;
             }
-            if told.elapsed() >= EVERY {
-                told = Instant::now();
+            if reported_at.elapsed() >= EVERY {
+                reported_at = Instant::now();
                 // A reader that is so slow gets a later one.
                 let _ = parts.try_send(self.progress(outcomes.len()).into());
             }

@@ -11,7 +11,7 @@ use crate::{
     texts,
 };
 use axum::{extract::State, response::Response};
-use bailiwick_alerting::receivers::RecipientKind;
+use bailiwick_alertmanager::receivers::RecipientKind;
 use bailiwick_alerts::config::{self, Closed, Saved};
 use bailiwick_app::App;
 use bailiwick_directory::organizations::name_within;
@@ -61,12 +61,12 @@ impl Edited {
 pub(crate) async fn show(State(app): State<App>, session: Session, params: Params) -> Outcome {
     let edited =
         Edited::of(&app, &session, params.text("organization_id"), params.text("system_key")).await?;
-    let (layer, seen) = stored(&app, &session, &edited).await?;
+    let (layer, etag) = stored(&app, &session, &edited).await?;
     let channels = match &edited.system {
         Some(key) => layer["systems"].as_array().into_iter().flatten().find(|o| o["system_key"] == **key),
         None => Some(&layer),
     };
-    Ok(render(&session, &edited, channels.unwrap_or(&Value::Null), &seen, "", None))
+    Ok(render(&session, &edited, channels.unwrap_or(&Value::Null), &etag, "", None))
 }
 
 /// The layer as the person may see it, and its state for the field `seen`. A secret that they may not see is kept when
@@ -90,9 +90,9 @@ pub(crate) async fn save(State(app): State<App>, session: Session, form: Form) -
     let named = Some(organization.as_str()).filter(|id| !id.is_empty());
     let edited = Edited::of(&app, &session, named, Some(&system)).await?;
     let channels = fields::of_form(&form);
-    let seen = form.text("seen");
+    let etag = form.text("seen");
     if form.has("more") {
-        return Ok(render(&session, &edited, &Value::Object(channels), &seen, &form.text("more"), None));
+        return Ok(render(&session, &edited, &Value::Object(channels), &etag, &form.text("more"), None));
     }
     let (layer, present) = stored(&app, &session, &edited).await?;
     let (body, prefix) = replaced(layer, &channels, edited.system.as_deref());
@@ -104,13 +104,13 @@ pub(crate) async fn save(State(app): State<App>, session: Session, form: Form) -
         Err(error) => error,
     };
     let language = session.layout.language;
-    let (wrong, seen) = match problems_by(language, &error, |key| key.strip_prefix(&*prefix).unwrap_or(key)) {
-        Some(wrong) => (wrong, seen),
+    let (wrong, etag) = match problems_by(language, &error, |key| key.strip_prefix(&*prefix).unwrap_or(key)) {
+        Some(wrong) => (wrong, etag),
         // Sent once more, the form replaces what the other person has saved.
         None if is_outdated(&error) => (json!({"outdated": texts::find(language, "form_outdated")}), present),
         None => return Err(error.into()),
     };
-    Ok(render(&session, &edited, &Value::Object(channels), &seen, "", Some(wrong)))
+    Ok(render(&session, &edited, &Value::Object(channels), &etag, "", Some(wrong)))
 }
 
 /// The answer to a save: a page with the warnings and the channels that are off, or the way back if there are none.
@@ -136,7 +136,7 @@ pub(crate) async fn switch_on(State(app): State<App>, session: Session, form: Fo
     let (organization, system) = (form.text("organization_id"), form.text("system_key"));
     let named = Some(organization.as_str()).filter(|id| !id.is_empty());
     let edited = Edited::of(&app, &session, named, Some(&system)).await?;
-    let (mut layer, seen) = stored(&app, &session, &edited).await?;
+    let (mut layer, etag) = stored(&app, &session, &edited).await?;
     let channels = match &edited.system {
         Some(key) => layer["systems"].as_array_mut().into_iter().flatten().find(|o| o["system_key"] == **key),
         None => Some(&mut layer),
@@ -148,7 +148,7 @@ pub(crate) async fn switch_on(State(app): State<App>, session: Session, form: Fo
     };
     channels["enabled"][kind.as_str()] = json!(true);
     let (body, id) = (layer.to_string(), edited.id.to_string());
-    let context = conditional_on(&session.context, &seen);
+    let context = conditional_on(&session.context, &etag);
     let saved = config::set(&app.alerts, &session.caller, &context, Some(&id), || Ok(body.into())).await?;
     Ok(after(&session, &edited, &saved))
 }
@@ -170,20 +170,20 @@ fn replaced(mut layer: Value, channels: &Map<String, Value>, system: Option<&str
         _ => true,
     });
     let mut systems = layer["systems"].as_array().cloned().unwrap_or_default();
-    let at = systems.iter().position(|o| o["system_key"] == key).unwrap_or(systems.len());
+    let index = systems.iter().position(|o| o["system_key"] == key).unwrap_or(systems.len());
     systems.retain(|o| o["system_key"] != key);
     if !says_nothing {
-        systems.insert(at.min(systems.len()), Value::Object(own));
+        systems.insert(index.min(systems.len()), Value::Object(own));
     }
     layer["systems"] = Value::Array(systems);
-    (layer, format!("systems.{at}."))
+    (layer, format!("systems.{index}."))
 }
 
 fn render(
     session: &Session,
     edited: &Edited,
     channels: &Value,
-    seen: &str,
+    etag: &str,
     wanted: &str,
     wrong: Option<Value>,
 ) -> Response {
@@ -193,7 +193,7 @@ fn render(
         "name": edited.name,
         "system": edited.system,
         "href": edited.address(),
-        "seen": seen,
+        "seen": etag,
         "kinds": fields::shown(channels, wanted),
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
@@ -203,14 +203,14 @@ fn render(
 /// `GET /console/notifications/remove`.
 pub(crate) async fn ask(State(app): State<App>, session: Session, params: Params) -> Outcome {
     let edited = Edited::of(&app, &session, params.text("organization_id"), None).await?;
-    let (_, seen) = stored(&app, &session, &edited).await?;
-    question(&session, &edited, &seen, false)
+    let (_, etag) = stored(&app, &session, &edited).await?;
+    question(&session, &edited, &etag, false)
 }
 
 /// Asks whether the layer in this state is to be removed.
-fn question(session: &Session, edited: &Edited, seen: &str, is_outdated: bool) -> Outcome {
+fn question(session: &Session, edited: &Edited, etag: &str, is_outdated: bool) -> Outcome {
     let list = texts::find(session.layout.language, "nav_notifications").unwrap_or_default();
-    let condition = form_urlencoded::Serializer::new(String::new()).append_pair("seen", seen).finish();
+    let condition = form_urlencoded::Serializer::new(String::new()).append_pair("seen", etag).finish();
     let outdated = texts::find(session.layout.language, "layer_outdated").filter(|_| is_outdated);
     Question {
         word: "delete",
@@ -232,13 +232,13 @@ pub(crate) async fn remove(State(app): State<App>, session: Session, params: Par
     let edited = Edited::of(&app, &session, params.text("organization_id"), None).await?;
     let id = edited.id.to_string();
     let context = match params.one("seen") {
-        Some(seen) => conditional_on(&session.context, seen),
+        Some(etag) => conditional_on(&session.context, etag),
         None => session.context.clone(),
     };
     match config::remove(&app.alerts, &session.caller, &context, Some(&id)).await {
         Err(error) if is_outdated(&error) => {
-            let (_, seen) = stored(&app, &session, &edited).await?;
-            return question(&session, &edited, &seen, true);
+            let (_, etag) = stored(&app, &session, &edited).await?;
+            return question(&session, &edited, &etag, true);
         }
         removed => removed?,
     };

@@ -1,7 +1,7 @@
 //! The fields of each kind of recipient, between the JSON of a layer and a form.
 
 use crate::form::Form;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     Severity,
     receivers::{Field, Input, RecipientKind},
 };
@@ -22,7 +22,7 @@ pub(super) fn of_form(form: &Form) -> Map<String, Value> {
         };
         enabled.insert(kind.as_str().to_owned(), toggle);
         let rows = form.text(&format!("{}.rows", kind.list_key())).parse().unwrap_or(0);
-        let rows = (0..kind.max().min(rows)).filter_map(|at| recipient(form, kind, at));
+        let rows = (0..kind.max().min(rows)).filter_map(|row| recipient(form, kind, row));
         channels.insert(kind.list_key().to_owned(), rows.collect());
     }
     channels.insert("enabled".to_owned(), Value::Object(enabled));
@@ -51,7 +51,7 @@ fn recipient(form: &Form, kind: RecipientKind, at: usize) -> Option<Value> {
 /// What the template shows of toggles and lists: for each kind its rows, with spare ones; `wanted` names a list that
 /// gets more of them.
 pub(super) fn shown(channels: &Value, wanted: &str) -> Vec<Value> {
-    let row = |kind: RecipientKind, at: usize, recipient: &Value| {
+    let row = |kind: RecipientKind, index: usize, recipient: &Value| {
         let cell = |Field { key, input, .. }: &Field| {
             let value = &recipient[*key];
             let text = match value {
@@ -72,7 +72,8 @@ pub(super) fn shown(channels: &Value, wanted: &str) -> Vec<Value> {
                 Input::Language => ("language", 0, none),
                 Input::Choice(words) => ("choice", 0, *words),
             };
-            json!({"name": format!("{}.{at}.{key}", kind.list_key()), "key": key, "input": input, "longest": longest,
+            let name = format!("{}.{index}.{key}", kind.list_key());
+            json!({"name": name, "key": key, "input": input, "longest": longest,
                 "words": words, "value": text, "severities": severities})
         };
         kind.fields().iter().map(cell).collect::<Vec<_>>()
@@ -81,7 +82,8 @@ pub(super) fn shown(channels: &Value, wanted: &str) -> Vec<Value> {
         let list = channels[kind.list_key()].as_array().cloned().unwrap_or_default();
         let spare = if wanted == kind.list_key() { SPARE_ROWS * 3 } else { SPARE_ROWS };
         let count = (list.len() + spare).min(kind.max());
-        let rows: Vec<_> = (0..count).map(|at| row(kind, at, list.get(at).unwrap_or(&Value::Null))).collect();
+        let rows: Vec<_> =
+            (0..count).map(|index| row(kind, index, list.get(index).unwrap_or(&Value::Null))).collect();
         let toggle = match channels["enabled"][kind.as_str()].as_bool() {
             Some(true) => "true",
             Some(false) => "false",
@@ -101,7 +103,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail anywhere")]
 
     use super::*;
-    use bailiwick_alerting::config::Layer;
+    use bailiwick_alertmanager::config::Layer;
 
     /// Every field of every kind is in its form: what a layer says comes back from it.
     #[test]
@@ -115,8 +117,8 @@ mod tests {
             "teams_recipients": [],
             "pagerduty_recipients": [{"name": "duty", "routing_key": "k".repeat(32), "region": "eu", "severities": [], "language": "en"}],
         });
-        let known: Layer = serde_json::from_value(layer.clone()).unwrap();
-        let whole = serde_json::to_value(&known.channels).unwrap();
+        let parsed: Layer = serde_json::from_value(layer.clone()).unwrap();
+        let whole = serde_json::to_value(&parsed.channels).unwrap();
         assert_eq!(whole, layer, "all kinds are here");
         let mut sent = Vec::new();
         for kind in shown(&layer, "") {

@@ -3,7 +3,7 @@
 use super::of;
 use crate::{components::time::When, failure::Outcome, form::Form, form::problems, page, session::Session};
 use axum::extract::State;
-use bailiwick_alerting::{
+use bailiwick_alertmanager::{
     config::Layer,
     receivers::{AnyRecipient, Channels, RecipientKind},
 };
@@ -131,7 +131,7 @@ fn rows(channels: &Channels, kind: RecipientKind) -> Vec<Value> {
         json!({
             "name": recipient.name(),
             "is_hidden": is_hidden(&recipient),
-            "url": facts["url"].as_str().map(bailiwick_alerting::webhook_target::redacted),
+            "url": facts["url"].as_str().map(bailiwick_alertmanager::webhook_target::redacted),
             "severities": facts["severities"],
             "language": facts["language"],
             "format": facts["format"],
@@ -176,7 +176,7 @@ fn effective(view: &EffectiveView) -> Vec<Value> {
         .iter()
         .filter_map(|link| Some((link.organization_name.as_str(), link.layer.as_ref()?)))
         .collect();
-    let of = |kind: &RecipientKind| {
+    let recipients_of = |kind: &RecipientKind| {
         let on: Vec<&str> = layers
             .iter()
             .filter(|(_, layer)| layer.channels.toggle(*kind) == Some(true))
@@ -194,5 +194,5 @@ fn effective(view: &EffectiveView) -> Vec<Value> {
         json!({"word": kind.as_str(), "is_on": view.effective.channels.toggle(*kind) == Some(true),
             "on": on.join(", "), "recipients": recipients})
     };
-    RecipientKind::ALL.iter().map(of).collect()
+    RecipientKind::ALL.iter().map(recipients_of).collect()
 }

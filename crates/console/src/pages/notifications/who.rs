@@ -3,7 +3,7 @@
 use super::of;
 use crate::{components::time::rough, failure::Outcome, page, pages::alerts::recipients, session::Session};
 use axum::extract::State;
-use bailiwick_alerting::{Labels, Severity};
+use bailiwick_alertmanager::{Labels, Severity};
 use bailiwick_alerts::config;
 use bailiwick_app::App;
 use bailiwick_domain::{Error, OrgType};
@@ -30,19 +30,19 @@ pub(crate) async fn show(State(app): State<App>, session: Session, params: Param
     let word = |key: &str| params.text(key).unwrap_or_default().trim().to_owned();
     let (name, severity, system) = (word("alertname"), word("severity"), word("system_key"));
     let more = params.one("labels").unwrap_or_default();
-    let asked = [("alertname", &name), ("severity", &severity), ("system_key", &system)];
+    let given = [("alertname", &name), ("severity", &severity), ("system_key", &system)];
     let mut labels = Labels::default();
-    for (key, value) in asked.into_iter().filter(|(_, value)| !value.is_empty()) {
+    for (key, value) in given.into_iter().filter(|(_, value)| !value.is_empty()) {
         labels.insert(key, value.clone());
     }
     for (key, value) in more.lines().filter_map(|line| line.split_once('=')) {
         labels.insert(key.trim(), value.trim());
     }
-    let found = config::explain_to(&app.alerts, &session.caller, Some(organization), labels).await?;
+    let explanation = config::explain_to(&app.alerts, &session.caller, Some(organization), labels).await?;
     let severities: Vec<&str> = Severity::ALL.iter().map(|s| s.as_str()).collect();
-    let counts_as = found.severity.as_str();
+    let counts_as = explanation.severity.as_str();
     let values = json!({
-        "organization": found.organization.0.clone(),
+        "organization": explanation.organization.0.clone(),
         "organization_id": organization,
         "href": of("", organization),
         "alertname": name,
@@ -51,9 +51,9 @@ pub(crate) async fn show(State(app): State<App>, session: Session, params: Param
         "system_key": system,
         "labels": more,
         "counts_as": counts_as,
-        "wait": found.waits.map(|wait| span(&session, wait)),
-        "is_nobody": found.channels.iter().all(|channel| channel.recipients.is_empty()),
-        "recipients": recipients(&session, found),
+        "wait": explanation.waits.map(|wait| span(&session, wait)),
+        "is_nobody": explanation.channels.iter().all(|channel| channel.recipients.is_empty()),
+        "recipients": recipients(&session, explanation),
     });
     Ok(page::show(&session.layout, "notifications/who.html", values))
 }

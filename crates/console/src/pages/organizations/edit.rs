@@ -10,7 +10,7 @@ use crate::{
         question::Crumb,
     },
     failure::Outcome,
-    form::{Form, is_outdated, problems_by, seen},
+    form::{Form, etag, is_outdated, problems_by},
     page,
     pages::done,
     session::Session,
@@ -41,8 +41,8 @@ enum About<'f> {
 
 /// The family that an address or a form names.
 fn family(word: &str) -> Outcome<OrgType> {
-    let known = OrgType::FAMILIES.into_iter().find(|family| family.as_str() == word);
-    Ok(known.ok_or(Error::NotFound(ObjectKind::Page))?)
+    let family = OrgType::FAMILIES.into_iter().find(|family| family.as_str() == word);
+    Ok(family.ok_or(Error::NotFound(ObjectKind::Page))?)
 }
 
 /// `GET /console/organizations/new`.
@@ -76,9 +76,9 @@ pub(crate) async fn create(State(app): State<App>, session: Session, sent: Form)
 
 /// `GET /console/organizations/{id}/edit`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<OrgId>) -> Outcome {
-    let found = organizations::find_for(&app.directory, &session.caller, Action::Update, id).await?;
-    let fields = Fields::stored(&found.organization);
-    form(&app, &session, About::Present(&found), &fields, None).await
+    let located = organizations::find_for(&app.directory, &session.caller, Action::Update, id).await?;
+    let fields = Fields::stored(&located.organization);
+    form(&app, &session, About::Present(&located), &fields, None).await
 }
 
 /// `POST /console/organizations/{id}/edit`.
@@ -88,17 +88,17 @@ pub(crate) async fn update(
     PathId(id): PathId<OrgId>,
     sent: Form,
 ) -> Outcome {
-    let found = organizations::find_for(&app.directory, &session.caller, Action::Update, id).await?;
-    let (fields, family) = (Fields::of(&sent), found.organization.org_type);
-    let body = || Ok(fields.body(Some(&found.organization)));
+    let located = organizations::find_for(&app.directory, &session.caller, Action::Update, id).await?;
+    let (fields, family) = (Fields::of(&sent), located.organization.org_type);
+    let body = || Ok(fields.body(Some(&located.organization)));
     let context = sent.conditional(&session.context);
     match organizations::update(&app.directory, &session.caller, &context, family, id, body).await {
         Ok(organization) => Ok(done(&address(organization.id), "saved")),
         Err(error) => match wrong(&session, &error) {
-            Some(wrong) => form(&app, &session, About::Present(&found), &fields, Some(wrong)).await,
+            Some(wrong) => form(&app, &session, About::Present(&located), &fields, Some(wrong)).await,
             None if is_outdated(&error) => {
                 let wrong = json!({"outdated": text(&session, "form_outdated")});
-                form(&app, &session, About::Present(&found), &fields, Some(wrong)).await
+                form(&app, &session, About::Present(&located), &fields, Some(wrong)).await
             }
             None => Err(error.into()),
         },
@@ -122,7 +122,7 @@ struct Fields {
     vat: String,
     parent: Picked,
     /// In the order of [`KNOWN`].
-    known: Vec<(&'static str, String)>,
+    details: Vec<(&'static str, String)>,
     data: Vec<(String, String)>,
 }
 
@@ -133,7 +133,7 @@ impl Fields {
             description: form.text("description"),
             vat: form.text("vat"),
             parent: Picked::sent(form, PARENT),
-            known: KNOWN.into_iter().map(|key| (key, form.text(key))).collect(),
+            details: KNOWN.into_iter().map(|key| (key, form.text(key))).collect(),
             data: form.free_data(),
         }
     }
@@ -144,7 +144,7 @@ impl Fields {
             description: organization.details.description.clone(),
             vat: organization.vat.clone().unwrap_or_default(),
             parent: Picked::default(),
-            known: KNOWN.into_iter().map(|key| (key, text_of(organization, key))).collect(),
+            details: KNOWN.into_iter().map(|key| (key, text_of(organization, key))).collect(),
             data: further(organization),
         }
     }
@@ -153,10 +153,10 @@ impl Fields {
     /// texts stay as they are.
     fn body(&self, stored: Option<&Organization>) -> OrganizationBody {
         let vat = ("vat".to_owned(), self.vat.clone());
-        let known = self.known.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+        let details = self.details.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
         // Keys with a field of their own come last, so their fields win.
         let further = self.data.iter().filter(|(key, _)| !key.is_empty()).cloned();
-        let all = further.chain(known).chain([vat]);
+        let all = further.chain(details).chain([vat]);
         let is_new = |(key, value): &(String, String)| match stored {
             None => !value.is_empty() || key == "vat",
             Some(stored) => *value != text_of(stored, key),
@@ -172,7 +172,7 @@ impl Fields {
     }
 
     fn value(&self, key: &str) -> &str {
-        self.known.iter().find(|(known, _)| *known == key).map_or("", |(_, value)| value)
+        self.details.iter().find(|(name, _)| *name == key).map_or("", |(_, value)| value)
     }
 }
 
@@ -200,17 +200,17 @@ async fn form(
             (found.organization.org_type, Some(here), crumbs, None)
         }
     };
-    let seen = match about {
+    let etag = match about {
         About::New(_) => None,
-        About::Present(found) => Some(seen(&app.platform, &found.organization)?),
+        About::Present(found) => Some(etag(&app.platform, &found.organization)?),
     };
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut data = fields.data.clone();
     data.extend(std::iter::repeat_n((String::new(), String::new()), SPARE_ROWS));
-    let known: Map<String, Value> =
+    let details: Map<String, Value> =
         KNOWN.into_iter().map(|key| (key.to_owned(), json!(fields.value(key)))).collect();
     let values = json!({
-        "seen": seen,
+        "seen": etag,
         "family": family.as_str(),
         "is_new": href.is_none(),
         "title": text(session, &format!("{}_{}", if href.is_none() { "new" } else { "edit" }, family.as_str())),
@@ -220,7 +220,7 @@ async fn form(
         "name": fields.name,
         "description": fields.description,
         "vat": fields.vat,
-        "known": known,
+        "known": details,
         "languages": languages(fields.value("language"), session),
         "data": data,
         "offered": offered,

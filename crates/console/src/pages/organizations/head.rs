@@ -23,10 +23,10 @@ pub(crate) async fn load(app: &App, session: &Session, id: Option<OrgId>) -> Out
 pub(crate) async fn head(
     app: &App,
     session: &Session,
-    found: &LocatedOrganization,
+    located: &LocatedOrganization,
     tab: &str,
 ) -> Outcome<Value> {
-    let (layout, organization, caller) = (&session.layout, &found.organization, &session.caller);
+    let (layout, organization, caller) = (&session.layout, &located.organization, &session.caller);
     let mark = organization.suspended;
     let from = match mark.by {
         Some(id) => name_within(&app.directory, caller, id).await?,
@@ -36,7 +36,7 @@ pub(crate) async fn head(
         "href": address(organization.id),
         "name": organization.details.name,
         "kind": kind(layout.language, organization.org_type),
-        "crumbs": crumbs(app, session, found).await?,
+        "crumbs": crumbs(app, session, located).await?,
         "status": state(organization),
         "since": When::maybe(layout.language, layout.now, mark.at),
         "is_inherited": mark.by.is_some(),
@@ -46,15 +46,19 @@ pub(crate) async fn head(
         "tab": tab,
         "tabs": tabs(caller),
         "links": links(session, organization.id),
-        "may_edit": decide(caller, Action::Update, &found.target()).is_allowed(),
-        "steps": steps(caller, found),
+        "may_edit": decide(caller, Action::Update, &located.target()).is_allowed(),
+        "steps": steps(caller, located),
     }))
 }
 
 /// The way to the organization through the tree.
-pub(super) async fn crumbs(app: &App, session: &Session, found: &LocatedOrganization) -> Outcome<Vec<Crumb>> {
+pub(super) async fn crumbs(
+    app: &App,
+    session: &Session,
+    located: &LocatedOrganization,
+) -> Outcome<Vec<Crumb>> {
     let title = texts::find(session.layout.language, "nav_organizations").unwrap_or_default();
-    let above = organizations::above(&app.directory, &session.caller, &found.place).await?;
+    let above = organizations::above(&app.directory, &session.caller, &located.node).await?;
     let above = above
         .into_iter()
         .map(|above| Crumb { href: readable_address(&session.caller, &above), text: above.name });
@@ -90,9 +94,9 @@ fn links(session: &Session, id: OrgId) -> Vec<Value> {
 }
 
 /// The actions that the state of the organization and the rights of the person allow.
-fn steps(caller: &Caller, found: &LocatedOrganization) -> Vec<&'static str> {
-    let standing = found.place.standing;
-    let is_reseller = found.organization.org_type == OrgType::Reseller;
+fn steps(caller: &Caller, located: &LocatedOrganization) -> Vec<&'static str> {
+    let standing = located.node.standing;
+    let is_reseller = located.organization.org_type == OrgType::Reseller;
     let rows = [
         ("promote", Action::Promote, is_reseller && !standing.suspended),
         ("suspend", Action::Suspend, !standing.suspended),
@@ -100,6 +104,6 @@ fn steps(caller: &Caller, found: &LocatedOrganization) -> Vec<&'static str> {
         ("delete", Action::Delete, true),
         ("destroy", Action::Destroy, true),
     ];
-    let may = |action| decide(caller, action, &found.target()).is_allowed();
+    let may = |action| decide(caller, action, &located.target()).is_allowed();
     rows.into_iter().filter(|(_, action, fits)| *fits && may(*action)).map(|(word, ..)| word).collect()
 }

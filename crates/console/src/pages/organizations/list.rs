@@ -4,7 +4,7 @@ use super::{address, creatable, list_address, views};
 use crate::{
     components::{
         creators::creator_filter,
-        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager, is_filtered, kept},
+        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager, hidden_fields, is_filtered},
         organizations::organization_chips,
         time::When,
     },
@@ -55,7 +55,7 @@ pub(crate) async fn show(
         "views": views(&session.caller, Some(family)),
         "rows": found.rows.iter().map(|row| shown(&session, row)).collect::<Vec<_>>(),
         "columns": columns(family, &here),
-        "kept": kept(organizations::filters(family), &filters, &here),
+        "kept": hidden_fields(organizations::filters(family), &filters, &here),
         "filters": filters.into_iter().filter(Filter::has_choices).collect::<Vec<_>>(),
         "chips": chips,
         "pager": pager,
@@ -76,8 +76,8 @@ pub(crate) async fn export(
     params: Params,
 ) -> Outcome {
     let query = organization_query(&params, family, PAGE_SIZE);
-    let asked = asked(&params, organizations::filters(family));
-    Ok(download(exports::organizations(&app.directory, &session.caller, family, query, asked).await?)?)
+    let request = asked(&params, organizations::filters(family));
+    Ok(download(exports::organizations(&app.directory, &session.caller, family, query, request).await?)?)
 }
 
 fn columns(family: OrgType, here: &Address) -> Vec<Column> {

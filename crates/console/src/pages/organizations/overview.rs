@@ -16,8 +16,8 @@ pub(super) const KNOWN: [&str; 7] =
 
 /// `GET /console/organizations/{id}`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<OrgId>) -> Outcome {
-    let found = head::load(&app, &session, id).await?;
-    let (layout, organization) = (&session.layout, &found.organization);
+    let located = head::load(&app, &session, id).await?;
+    let (layout, organization) = (&session.layout, &located.organization);
     let when = |at| When::of(layout.language, layout.now, at);
     let mut stats =
         organizations::numbers(&app.directory, organization.org_type, vec![organization.id]).await?;
@@ -30,28 +30,28 @@ pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): P
         })
     });
     let values = json!({
-        "head": head::head(&app, &session, &found, "overview").await?,
+        "head": head::head(&app, &session, &located, "overview").await?,
         "kind": kind(layout.language, organization.org_type),
         "vat": organization.vat,
         "description": organization.details.description,
-        "parent": parent(&app, &session, &found).await?,
-        "known": known(organization),
+        "parent": parent(&app, &session, &located).await?,
+        "known": known_details(organization),
         "custom": further(organization),
         "notes": text_of(organization, "notes"),
         "created": when(organization.created_at),
         "updated": (organization.updated_at != organization.created_at).then(|| when(organization.updated_at)),
         "creator": creator,
         "promoted": organization.promoted_from.as_ref().map(|from| when(from.at)),
-        "counters": counters(&session.caller, &found, &stats),
+        "counters": counters(&session.caller, &located, &stats),
         "second_factor": second_factor::line(&app, &session, organization.id, organization.org_type).await?,
     });
     Ok(page::show(layout, "organizations/overview.html", values))
 }
 
 /// The organization directly above, if the person may see it, with its address if the person may read it.
-async fn parent(app: &App, session: &Session, found: &LocatedOrganization) -> Outcome<Option<Value>> {
-    let Some(id) = found.organization.parent_id else { return Ok(None) };
-    let above = organizations::above(&app.directory, &session.caller, &found.place).await?;
+async fn parent(app: &App, session: &Session, located: &LocatedOrganization) -> Outcome<Option<Value>> {
+    let Some(id) = located.organization.parent_id else { return Ok(None) };
+    let above = organizations::above(&app.directory, &session.caller, &located.node).await?;
     if let Some(above) = above.iter().find(|above| above.id == id) {
         let href = readable_address(&session.caller, above);
         return Ok(Some(json!({"name": above.name, "href": href})));
@@ -71,7 +71,7 @@ pub(super) fn text_of(organization: &Organization, key: &str) -> String {
 }
 
 /// The keys with texts of their own, without the notes, and their values.
-fn known(organization: &Organization) -> Vec<(&'static str, String)> {
+fn known_details(organization: &Organization) -> Vec<(&'static str, String)> {
     let shown = KNOWN.into_iter().filter(|key| *key != "notes").map(|key| (key, text_of(organization, key)));
     shown.filter(|(_, value)| !value.is_empty()).collect()
 }
@@ -85,8 +85,8 @@ pub(super) fn further(organization: &Organization) -> Vec<(String, String)> {
 }
 
 /// Numbers, each with the page of the counted objects.
-fn counters(caller: &Caller, found: &LocatedOrganization, stats: &Stats) -> Vec<Value> {
-    let (id, family) = (found.organization.id, found.organization.org_type);
+fn counters(caller: &Caller, located: &LocatedOrganization, stats: &Stats) -> Vec<Value> {
+    let (id, family) = (located.organization.id, located.organization.org_type);
     let has_below = family != OrgType::Customer;
     let mut all: Vec<Value> = Vec::new();
     for below in readable(caller).into_iter().filter(|below| below.level() > family.level()) {

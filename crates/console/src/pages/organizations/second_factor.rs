@@ -51,16 +51,16 @@ pub(super) async fn line(
 }
 
 /// The organization's type, its name and the way to it. The owner organization has no page of its own.
-async fn place(app: &App, session: &Session, id: Option<OrgId>) -> Outcome<(OrgType, String, Vec<Crumb>)> {
+async fn heading(app: &App, session: &Session, id: Option<OrgId>) -> Outcome<(OrgType, String, Vec<Crumb>)> {
     let own = session.caller.org().filter(|own| own.org_type == OrgType::Owner && Some(own.id) == id);
     if let Some(own) = own {
         let list = texts::find(session.layout.language, "nav_organizations").unwrap_or_default();
         let crumbs = vec![Crumb::link("/console/organizations", list), Crumb::text(&*own.name)];
         return Ok((own.org_type, own.name.clone(), crumbs));
     }
-    let found = head::load(app, session, id).await?;
-    let organization = &found.organization;
-    let mut crumbs = head::crumbs(app, session, &found).await?;
+    let located = head::load(app, session, id).await?;
+    let organization = &located.organization;
+    let mut crumbs = head::crumbs(app, session, &located).await?;
     crumbs.push(Crumb::link(address(organization.id), &*organization.details.name));
     Ok((organization.org_type, organization.details.name.clone(), crumbs))
 }
@@ -68,7 +68,7 @@ async fn place(app: &App, session: &Session, id: Option<OrgId>) -> Outcome<(OrgT
 /// `GET /console/organizations/{id}/second-factor`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<OrgId>) -> Outcome {
     session.needs(Permission::ReadUsers)?;
-    let (org_type, name, crumbs) = place(&app, &session, id).await?;
+    let (org_type, name, crumbs) = heading(&app, &session, id).await?;
     let policy = organizations::second_factor_policy(&app.directory, &session.caller, id).await?;
     let layout = &session.layout;
     let level = |own: OrgType| super::kind(layout.language, own);

@@ -34,15 +34,15 @@ pub(crate) async fn ask(
 async fn question(
     app: &App,
     session: &Session,
-    found: &LocatedOrganization,
+    located: &LocatedOrganization,
     word: &str,
     is_wrong: bool,
 ) -> Outcome {
-    let organization = &found.organization;
+    let organization = &located.organization;
     let is_deleted = organization.deleted.is_set();
-    let may_destroy = decide(&session.caller, Action::Destroy, &found.target()).is_allowed();
+    let may_destroy = decide(&session.caller, Action::Destroy, &located.target()).is_allowed();
     let here = address(organization.id);
-    let mut crumbs = head::crumbs(app, session, found).await?;
+    let mut crumbs = head::crumbs(app, session, located).await?;
     crumbs.push(match is_deleted {
         true => Crumb::text(&*organization.details.name),
         false => Crumb::link(&*here, &*organization.details.name),
@@ -60,7 +60,7 @@ async fn question(
         crumbs,
         action: format!("{here}/{word}"),
         back,
-        details: details(app, session, found, word).await?,
+        details: details(app, session, located, word).await?,
         types_name: word == "destroy",
         is_wrong,
         other,
@@ -72,10 +72,10 @@ async fn question(
 async fn details(
     app: &App,
     session: &Session,
-    found: &LocatedOrganization,
+    located: &LocatedOrganization,
     word: &str,
 ) -> Outcome<Vec<String>> {
-    let (id, family) = (found.organization.id, found.organization.org_type);
+    let (id, family) = (located.organization.id, located.organization.org_type);
     let numbers = match word {
         "destroy" => {
             let goes =
@@ -109,12 +109,12 @@ pub(crate) async fn take(
     form: Form,
 ) -> Outcome {
     let wanted = action(&word)?;
-    let found = organizations::find_for(&app.directory, &session.caller, wanted, id.parse().ok()).await?;
-    let organization = &found.organization;
+    let located = organizations::find_for(&app.directory, &session.caller, wanted, id.parse().ok()).await?;
+    let organization = &located.organization;
     if wanted == Action::Destroy && form.text("name") != organization.details.name {
-        return question(&app, &session, &found, &word, true).await;
+        return question(&app, &session, &located, &word, true).await;
     }
-    take_step(&app, &session, wanted, &found, organization.id).await?;
+    take_step(&app, &session, wanted, &located, organization.id).await?;
     // People below the owner lose access to an organization that they promote.
     let is_gone = match wanted {
         Action::Delete | Action::Destroy => true,
@@ -129,10 +129,10 @@ async fn take_step(
     app: &App,
     session: &Session,
     wanted: Action,
-    found: &LocatedOrganization,
+    located: &LocatedOrganization,
     id: OrgId,
 ) -> Outcome<()> {
-    let (caller, context, family) = (&session.caller, &session.context, found.organization.org_type);
+    let (caller, context, family) = (&session.caller, &session.context, located.organization.org_type);
     let to = match wanted {
         Action::Promote => {
             organizations::promote(&app.directory, caller, context, Some(id)).await?;

@@ -38,13 +38,13 @@ pub(crate) async fn users(
     uri: Uri,
     params: Params,
 ) -> Outcome {
-    let found = head::load(&app, &session, id).await?;
+    let located = head::load(&app, &session, id).await?;
     let query = users::ListQuery {
         page: params.page(PAGE_SIZE),
         sort_by: "name".to_owned(),
         direction: SortDirection::Asc,
         filter: FilterValues {
-            organization_id: vec![found.organization.id.to_string()],
+            organization_id: vec![located.organization.id.to_string()],
             ..FilterValues::default()
         },
     };
@@ -63,7 +63,7 @@ pub(crate) async fn users(
         })
     };
     let rows = listed.rows.iter().map(row).collect();
-    let all = format!("/console/users?organization_id={}", found.organization.id);
+    let all = format!("/console/users?organization_id={}", located.organization.id);
     let tab = Tab {
         word: "users",
         middle: "column_roles",
@@ -71,7 +71,7 @@ pub(crate) async fn users(
         all: has_page.then_some(all),
         new: None,
     };
-    tab.page(&app, &session, &found, &listed, rows, &uri).await
+    tab.page(&app, &session, &located, &listed, rows, &uri).await
 }
 
 /// `GET /console/organizations/{id}/systems`.
@@ -82,10 +82,10 @@ pub(crate) async fn systems(
     uri: Uri,
     params: Params,
 ) -> Outcome {
-    let found = head::load(&app, &session, id).await?;
+    let located = head::load(&app, &session, id).await?;
     let query = SystemQuery {
         filter: SystemFilter {
-            organizations: Some(vec![found.organization.id]),
+            organizations: Some(vec![located.organization.id]),
             include_hierarchy: true,
             ..SystemFilter::default()
         },
@@ -107,16 +107,16 @@ pub(crate) async fn systems(
     let rows = listed.rows.iter().map(row).collect();
     let may_create = gate(&session.caller, Action::Create, Resource::Systems).is_ok();
     let new = Address::of("/console/systems/new", None)
-        .with("organization_id", Some(&found.organization.id.to_string()))
+        .with("organization_id", Some(&located.organization.id.to_string()))
         .text();
     let tab = Tab {
         word: "systems",
         middle: "column_organization",
         seen: "column_seen",
-        all: Some(within("/console/systems", found.organization.id)),
+        all: Some(within("/console/systems", located.organization.id)),
         new: may_create.then_some(new),
     };
-    tab.page(&app, &session, &found, &listed, rows, &uri).await
+    tab.page(&app, &session, &located, &listed, rows, &uri).await
 }
 
 /// `GET /console/organizations/{id}/applications`: those that are assigned to it or to an organization below it.
@@ -127,10 +127,10 @@ pub(crate) async fn applications(
     uri: Uri,
     params: Params,
 ) -> Outcome {
-    let found = head::load(&app, &session, id).await?;
+    let located = head::load(&app, &session, id).await?;
     let query = ApplicationQuery {
         filter: ApplicationFilter {
-            organizations: Some(vec![found.organization.id]),
+            organizations: Some(vec![located.organization.id]),
             include_hierarchy: true,
             ..ApplicationFilter::default()
         },
@@ -156,10 +156,10 @@ pub(crate) async fn applications(
         word: "applications",
         middle: "column_assigned",
         seen: "column_seen",
-        all: has_page.then(|| within("/console/applications", found.organization.id)),
+        all: has_page.then(|| within("/console/applications", located.organization.id)),
         new: None,
     };
-    tab.page(&app, &session, &found, &listed, rows, &uri).await
+    tab.page(&app, &session, &located, &listed, rows, &uri).await
 }
 
 /// The parts of a tab beside its rows.
@@ -180,14 +180,14 @@ impl Tab {
         self,
         app: &App,
         session: &Session,
-        found: &LocatedOrganization,
+        located: &LocatedOrganization,
         listed: &Page<T>,
         rows: Vec<Value>,
         uri: &Uri,
     ) -> Outcome<Response> {
-        let here = Address::of(&format!("{}/{}", address(found.organization.id), self.word), uri.query());
+        let here = Address::of(&format!("{}/{}", address(located.organization.id), self.word), uri.query());
         let values = json!({
-            "head": head::head(app, session, found, self.word).await?,
+            "head": head::head(app, session, located, self.word).await?,
             "word": self.word,
             "middle": self.middle,
             "seen": self.seen,

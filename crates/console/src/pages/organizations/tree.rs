@@ -89,7 +89,7 @@ fn node(session: &Session, families: &[OrgType], node: &Node, open: &[OrgId]) ->
 
 /// The address of the tree with one branch opened, or closed if it is open.
 fn toggled(id: OrgId, open: &[OrgId]) -> String {
-    let mut ids: Vec<OrgId> = open.iter().copied().filter(|known| *known != id).collect();
+    let mut ids: Vec<OrgId> = open.iter().copied().filter(|open_id| *open_id != id).collect();
     if ids.len() == open.len() {
         ids.push(id);
     }

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 /// `GET /console/systems/{id}/access`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<SystemId>) -> Outcome {
-    let found = head::load(&app, &session, id).await?;
-    tab(&app, &session, &found, None).await
+    let record = head::load(&app, &session, id).await?;
+    tab(&app, &session, &record, None).await
 }
 
 /// `POST /console/systems/{id}/reachability`.
@@ -21,20 +21,20 @@ pub(crate) async fn reachability(
     session: Session,
     PathId(id): PathId<SystemId>,
 ) -> Outcome {
-    let found = head::load(&app, &session, id).await?;
+    let record = head::load(&app, &session, id).await?;
     let reached = systems::reachability(&app.fleet, &session.caller, id).await?;
-    tab(&app, &session, &found, Some(reached)).await
+    tab(&app, &session, &record, Some(reached)).await
 }
 
-async fn tab(app: &App, session: &Session, found: &SystemRecord, reached: Option<Reachability>) -> Outcome {
-    let system = &found.system;
+async fn tab(app: &App, session: &Session, record: &SystemRecord, reached: Option<Reachability>) -> Outcome {
+    let system = &record.system;
     let reached: Option<Value> = reached.map(|r| json!({"is_reached": r.reachable, "url": r.url}));
     let values = json!({
-        "head": head::head(app, session, found, "access").await?,
+        "head": head::head(app, session, record, "access").await?,
         "key": system.registered_at.map(|_| system.system_key.as_str()),
         "registered": When::maybe(session.layout.language, session.layout.now, system.registered_at),
         "command": command(app, "<secret>"),
-        "may_regenerate": head::may_regenerate(&session.caller, found),
+        "may_regenerate": head::may_regenerate(&session.caller, record),
         "fqdn": system.fqdn,
         "reached": reached,
     });

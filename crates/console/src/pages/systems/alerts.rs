@@ -24,7 +24,7 @@ pub(crate) async fn show(
     uri: Uri,
     params: Params,
 ) -> Outcome {
-    let found = head::load(&app, &session, id).await?;
+    let record = head::load(&app, &session, id).await?;
     let query = AlertQuery {
         statuses: None,
         filter: ActiveFilter::default(),
@@ -34,12 +34,12 @@ pub(crate) async fn show(
         with_receivers: false,
     };
     let listed = manage::active_of_system(&app.alerts, &session.caller, id, query).await?;
-    let here = Address::of(&format!("{}/alerts", address(found.system.id)), uri.query());
+    let here = Address::of(&format!("{}/alerts", address(record.system.id)), uri.query());
     let values = json!({
-        "head": head::head(&app, &session, &found, "alerts").await?,
+        "head": head::head(&app, &session, &record, "alerts").await?,
         "pager": Pager::of(&listed, &here)?,
         "rows": listed.rows.iter().map(|row| shown(&session.layout, row)).collect::<Vec<_>>(),
-        "is_registered": found.system.registered_at.is_some(),
+        "is_registered": record.system.registered_at.is_some(),
     });
     Ok(page::show(&session.layout, "systems/alerts.html", values))
 }

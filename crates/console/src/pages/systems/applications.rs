@@ -29,14 +29,14 @@ pub(crate) async fn show(
     uri: Uri,
     params: Params,
 ) -> Outcome {
-    let found = head::load(&app, &session, id).await?;
+    let record = head::load(&app, &session, id).await?;
     let query = ApplicationQuery {
-        filter: ApplicationFilter { systems: Some(vec![found.system.id]), ..ApplicationFilter::default() },
+        filter: ApplicationFilter { systems: Some(vec![record.system.id]), ..ApplicationFilter::default() },
         order: Some((ApplicationOrder::DisplayName, SortDirection::Asc)),
         page: params.page(PAGE_SIZE),
     };
     let listed = applications::list(&app.fleet, &session.caller, query).await?;
-    let here = Address::of(&format!("{}/applications", address(found.system.id)), uri.query());
+    let here = Address::of(&format!("{}/applications", address(record.system.id)), uri.query());
     let row = |application: &ApplicationRecord| -> Value {
         json!({
             "href": links::application(application.id),
@@ -51,7 +51,7 @@ pub(crate) async fn show(
         })
     };
     let values = json!({
-        "head": head::head(&app, &session, &found, "applications").await?,
+        "head": head::head(&app, &session, &record, "applications").await?,
         "rows": listed.rows.iter().map(row).collect::<Vec<_>>(),
         "pager": Pager::of(&listed, &here)?,
     });

@@ -25,7 +25,7 @@ use serde_json::json;
 
 /// `GET /console/systems/{id}/backups`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<SystemId>) -> Outcome {
-    let found = head::load(&app, &session, id).await?;
+    let record = head::load(&app, &session, id).await?;
     let layout = &session.layout;
     let row = |backup: Backup| {
         json!({
@@ -38,9 +38,9 @@ pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): P
     };
     let rows: Vec<_> = backups::list(&app.fleet, &session.caller, id).await?.into_iter().map(row).collect();
     let values = json!({
-        "head": head::head(&app, &session, &found, "backups").await?,
+        "head": head::head(&app, &session, &record, "backups").await?,
         "rows": rows,
-        "may_delete": decide(&session.caller, Action::Update, &found.target()).is_allowed(),
+        "may_delete": decide(&session.caller, Action::Update, &record.target()).is_allowed(),
     });
     Ok(page::show(layout, "systems/backups.html", values))
 }
@@ -63,17 +63,17 @@ pub(crate) async fn ask(
     Path((id, backup)): Path<(String, String)>,
 ) -> Outcome<Response> {
     let id: Option<SystemId> = id.parse().ok();
-    let found = head::load(&app, &session, id).await?;
-    decide(&session.caller, Action::Update, &found.target()).granted()?;
+    let record = head::load(&app, &session, id).await?;
+    decide(&session.caller, Action::Update, &record.target()).granted()?;
     let all = backups::list(&app.fleet, &session.caller, id).await?;
     let backup =
-        all.into_iter().find(|known| known.id == backup).ok_or(Error::NotFound(ObjectKind::Backup))?;
-    let back = format!("{}/backups", address(found.system.id));
+        all.into_iter().find(|listed| listed.id == backup).ok_or(Error::NotFound(ObjectKind::Backup))?;
+    let back = format!("{}/backups", address(record.system.id));
     Question {
         word: "delete",
         area: Some("backup"),
         name: &backup.filename,
-        crumbs: vec![Crumb::link(&*back, &*found.system.name), Crumb::text(&*backup.filename)],
+        crumbs: vec![Crumb::link(&*back, &*record.system.name), Crumb::text(&*backup.filename)],
         action: format!("{back}/{}/delete", backup.id),
         back,
         details: Vec::new(),

@@ -53,8 +53,8 @@ pub(crate) async fn show(
     uri: Uri,
     params: Params,
 ) -> Outcome {
-    let found = head::load(&app, &session, path.system).await?;
-    let here = Address::of(&format!("{}/changes", address(found.system.id)), uri.query());
+    let record = head::load(&app, &session, path.system).await?;
+    let here = Address::of(&format!("{}/changes", address(record.system.id)), uri.query());
     let filter = diff_filter(&params);
     let (_, chosen) =
         inventory::diffs(&app.fleet, &session.caller, path.system, &filter, params.page(PAGE_SIZE)).await?;
@@ -66,8 +66,8 @@ pub(crate) async fn show(
     let chips: Vec<_> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
     let counts = summary.as_ref().map(|summary| json!({"total": summary.total, "recent": summary.recent}));
     let values = json!({
-        "head": head::head(&app, &session, &found, "changes").await?,
-        "batches": batches(&session, &address(found.system.id), rows),
+        "head": head::head(&app, &session, &record, "changes").await?,
+        "batches": batches(&session, &address(record.system.id), rows),
         "filters": filters,
         "chips": chips,
         "pager": pager,
@@ -111,11 +111,11 @@ fn batches(session: &Session, system: &str, rows: Vec<DiffRow>) -> Vec<Batch> {
 }
 
 fn difference(language: Language, row: DiffRow) -> Difference {
-    let place = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
+    let index = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
     let category = texts::find(language, &format!("category_{}", row.category));
     Difference {
-        kind: ChangeKind::ALL.get(place(row.kind)).map_or("update", |kind| kind.word()),
-        severity: Severity::ALL.get(place(row.severity)).map_or("low", |severity| severity.word()),
+        kind: ChangeKind::ALL.get(index(row.kind)).map_or("update", |kind| kind.word()),
+        severity: Severity::ALL.get(index(row.severity)).map_or("low", |severity| severity.word()),
         category: category.map_or(row.category, str::to_owned),
         path: row.field_path,
         old: row.previous_value.map(|value| shown(&value)),
@@ -161,13 +161,13 @@ impl<S: Send + Sync> FromRequestParts<S> for SystemPath {
 
 /// `GET /console/systems/{id}/documents/{record}`.
 pub(crate) async fn document(State(app): State<App>, session: Session, path: SystemPath) -> Outcome {
-    let found = head::load(&app, &session, path.system).await?;
+    let record = head::load(&app, &session, path.system).await?;
     let (_, latest) = inventory::record(&app.fleet, &session.caller, path.system, &path.record).await?;
     let is_folded = latest.document.len() <= document::FOLDED_UP_TO;
     let value: Value =
         if is_folded { serde_json::from_str(&latest.document).unwrap_or_default() } else { Value::Null };
     let values = json!({
-        "head": head::head(&app, &session, &found, "changes").await?,
+        "head": head::head(&app, &session, &record, "changes").await?,
         "at": When::of(session.layout.language, session.layout.now, latest.record.timestamp),
         "size": latest.record.data_size,
         "changes": latest.record.change_count,

@@ -4,7 +4,7 @@ use super::{access, address, head};
 use crate::{
     components::organizations::{Picked, ToHave, offered},
     failure::Outcome,
-    form::{Form, data_of, is_outdated, problems, seen},
+    form::{Form, data_of, etag, is_outdated, problems},
     page,
     pages::done,
     session::Session,
@@ -57,16 +57,16 @@ pub(crate) async fn create(State(app): State<App>, session: Session, sent: Form)
 
 /// `GET /console/systems/{id}/edit`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<SystemId>) -> Outcome {
-    let found = head::load(&app, &session, id).await?;
-    decide(&session.caller, Action::Update, &found.target()).granted()?;
+    let record = head::load(&app, &session, id).await?;
+    decide(&session.caller, Action::Update, &record.target()).granted()?;
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let system = &found.system;
+    let system = &record.system;
     let fields = Fields {
         name: system.name.clone(),
         notes: system.notes.clone(),
         organization: Picked::of(system.organization.id.to_string()),
         data: system.custom_data.iter().map(|(key, value)| (key.clone(), text(value))).collect(),
-        seen: None,
+        etag: None,
     };
     form(&app, &session, Some(system), &fields, None).await
 }
@@ -80,10 +80,10 @@ pub(crate) async fn update(
 ) -> Outcome {
     let fields = Fields::of(&sent);
     if fields.organization.is_search {
-        let found = head::load(&app, &session, id).await?;
-        decide(&session.caller, Action::Update, &found.target()).granted()?;
-        let fields = Fields { seen: Some(sent.text("seen")), ..fields };
-        return form(&app, &session, Some(&found.system), &fields, None).await;
+        let record = head::load(&app, &session, id).await?;
+        decide(&session.caller, Action::Update, &record.target()).granted()?;
+        let fields = Fields { etag: Some(sent.text("seen")), ..fields };
+        return form(&app, &session, Some(&record.system), &fields, None).await;
     }
     let change = || {
         // An empty name would keep the old one without a word.
@@ -108,8 +108,8 @@ pub(crate) async fn update(
         None if is_outdated(&error) => json!({"outdated": texts::find(language, "form_outdated")}),
         None => return Err(error.into()),
     };
-    let found = head::load(&app, &session, id).await?;
-    form(&app, &session, Some(&found.system), &fields, Some(wrong)).await
+    let record = head::load(&app, &session, id).await?;
+    form(&app, &session, Some(&record.system), &fields, Some(wrong)).await
 }
 
 /// What a form holds.
@@ -120,7 +120,7 @@ struct Fields {
     organization: Picked,
     data: Vec<(String, String)>,
     /// The state of the system that the form was made from, where it is not the present one.
-    seen: Option<String>,
+    etag: Option<String>,
 }
 
 impl Fields {
@@ -130,7 +130,7 @@ impl Fields {
             notes: form.text("notes"),
             organization: Picked::sent(form, "organization_id"),
             data: form.free_data(),
-            seen: None,
+            etag: None,
         }
     }
 }
@@ -144,9 +144,9 @@ async fn form(
     wrong: Option<Value>,
 ) -> Outcome<Response> {
     let offered = offered(app, session, ToHave::Anything, &fields.organization).await?;
-    let seen = match &fields.seen {
-        Some(seen) => Some(seen.clone()),
-        None => system.map(|system| seen(&app.platform, system)).transpose()?,
+    let etag = match &fields.etag {
+        Some(etag) => Some(etag.clone()),
+        None => system.map(|system| etag(&app.platform, system)).transpose()?,
     };
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut data = fields.data.clone();
@@ -158,7 +158,7 @@ async fn form(
         "title": system.map(|system| &system.name),
         // A system that has never registered stays where it is.
         "may_move": system.is_none_or(|system| system.registered_at.is_some()),
-        "seen": seen,
+        "seen": etag,
         "name": fields.name,
         "notes": fields.notes,
         "data": data,

@@ -29,8 +29,8 @@ pub(super) async fn load(app: &App, session: &Session, id: Option<SystemId>) -> 
 }
 
 /// The head of a tab; `tab`: its word.
-pub(super) async fn head(app: &App, session: &Session, found: &SystemRecord, tab: &str) -> Outcome<Value> {
-    let (layout, system, caller) = (&session.layout, &found.system, &session.caller);
+pub(super) async fn head(app: &App, session: &Session, record: &SystemRecord, tab: &str) -> Outcome<Value> {
+    let (layout, system, caller) = (&session.layout, &record.system, &session.caller);
     let status = system.status();
     let when = |at| When::maybe(layout.language, layout.now, at);
     let (verb, mark) = match system.deleted.is_set() {
@@ -56,8 +56,8 @@ pub(super) async fn head(app: &App, session: &Session, found: &SystemRecord, tab
         "has_sent": system.last_inventory.is_some(),
         "tab": tab,
         "tabs": tabs(caller),
-        "may_edit": may(caller, Action::Update, &found.target()),
-        "steps": steps(caller, system, &found.target()),
+        "may_edit": may(caller, Action::Update, &record.target()),
+        "steps": steps(caller, system, &record.target()),
     }))
 }
 
@@ -101,6 +101,6 @@ fn steps(caller: &Caller, system: &System, target: &SystemTarget) -> Vec<Step> {
 }
 
 /// Whether the person may have a new secret made for the system.
-pub(super) fn may_regenerate(caller: &Caller, found: &SystemRecord) -> bool {
-    may(caller, Action::RegenerateSecret, &found.target())
+pub(super) fn may_regenerate(caller: &Caller, record: &SystemRecord) -> bool {
+    may(caller, Action::RegenerateSecret, &record.target())
 }

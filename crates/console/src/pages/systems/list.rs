@@ -4,7 +4,7 @@ use super::address;
 use crate::{
     components::{
         creators::creator_filter,
-        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager, is_filtered, kept},
+        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager, hidden_fields, is_filtered},
         organizations::organization_chips,
         time::When,
         versions,
@@ -46,7 +46,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
     let values = json!({
         "rows": rows(&session, found),
         "columns": columns,
-        "kept": kept(systems::FILTERS, &filters, &here),
+        "kept": hidden_fields(systems::FILTERS, &filters, &here),
         "filters": filters.into_iter().filter(Filter::has_choices).collect::<Vec<_>>(),
         "chips": chips,
         "pager": pager,
@@ -68,7 +68,7 @@ pub(crate) async fn export(State(app): State<App>, session: Session, params: Par
     )?)
 }
 
-fn rows(session: &Session, found: Page<System>) -> Vec<Value> {
+fn rows(session: &Session, page: Page<System>) -> Vec<Value> {
     let layout = &session.layout;
     let now = layout.now;
     let when = |at| When::maybe(layout.language, now, at);
@@ -88,7 +88,7 @@ fn rows(session: &Session, found: Page<System>) -> Vec<Value> {
             "created": when(Some(system.created_at)),
         })
     };
-    found.rows.into_iter().map(row).collect()
+    page.rows.into_iter().map(row).collect()
 }
 
 /// What people call a product.

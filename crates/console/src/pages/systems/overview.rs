@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 
 /// `GET /console/systems/{id}`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<SystemId>) -> Outcome {
-    let found = head::load(&app, &session, id).await?;
+    let record = head::load(&app, &session, id).await?;
     let latest = inventory::latest(&app.fleet, &session.caller, id).await?;
-    let (layout, system) = (&session.layout, &found.system);
+    let (layout, system) = (&session.layout, &record.system);
     let when = |at| When::maybe(layout.language, layout.now, at);
     let document = latest.as_ref().map(|latest| {
         let value: Value = serde_json::from_str(&latest.document).unwrap_or_default();
@@ -36,7 +36,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): P
     let addresses = [&system.ipv4_address, &system.ipv6_address];
     let addresses: Vec<&String> = addresses.into_iter().filter(|address| !address.is_empty()).collect();
     let values = json!({
-        "head": head::head(&app, &session, &found, "overview").await?,
+        "head": head::head(&app, &session, &record, "overview").await?,
         "product": product(layout.language, system.system_type.as_deref()),
         "version": system.version,
         "fqdn": system.fqdn,

@@ -30,10 +30,10 @@ pub(crate) async fn ask(
     question(&session, &found, &word, false)
 }
 
-fn question(session: &Session, found: &SystemRecord, word: &str, is_wrong: bool) -> Outcome {
-    let system = &found.system;
+fn question(session: &Session, record: &SystemRecord, word: &str, is_wrong: bool) -> Outcome {
+    let system = &record.system;
     let is_deleted = system.deleted.is_set();
-    let may_destroy = decide(&session.caller, Action::Destroy, &found.target()).is_allowed();
+    let may_destroy = decide(&session.caller, Action::Destroy, &record.target()).is_allowed();
     let here = address(system.id);
     let list = texts::find(session.layout.language, "nav_systems").unwrap_or_default();
     let other = (may_destroy && word == "restore").then(|| (format!("{here}/destroy"), "do_destroy"));

@@ -24,20 +24,20 @@ use serde_json::{Value, json};
 
 /// `GET /console/users/{id}/move`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<UserId>) -> Outcome {
-    let found = users::load_for(&app.directory, &session.caller, Action::Update, id).await?;
-    let present = Picked::of(found.view.user.organization.id.to_string());
-    form(&app, &session, &found, &present, None).await
+    let record = users::load_for(&app.directory, &session.caller, Action::Update, id).await?;
+    let present = Picked::of(record.view.user.organization.id.to_string());
+    form(&app, &session, &record, &present, None).await
 }
 
 async fn form(
     app: &App,
     session: &Session,
-    found: &UserRecord,
+    record: &UserRecord,
     picked: &Picked,
     wrong: Option<Value>,
 ) -> Outcome<Response> {
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    let user = &found.view.user;
+    let user = &record.view.user;
     let values = json!({
         "crumbs": head::crumbs(session, user),
         "href": address(user.id),
@@ -57,16 +57,16 @@ pub(crate) async fn relocate(
 ) -> Outcome {
     let picked = Picked::sent(&sent, "organization_id");
     if picked.is_search {
-        let found = users::load_for(&app.directory, &session.caller, Action::Update, id).await?;
-        return form(&app, &session, &found, &picked, None).await;
+        let record = users::load_for(&app.directory, &session.caller, Action::Update, id).await?;
+        return form(&app, &session, &record, &picked, None).await;
     }
     let body = || Ok(UserBody { organization_id: Some(picked.id.clone()), ..UserBody::default() });
     match users::update(&app.directory, &session.caller, &session.context, id, body).await {
         Ok(view) => Ok(done(&address(view.user.id), "user_move")),
         Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => {
-                let found = head::load(&app, &session, id).await?;
-                form(&app, &session, &found, &picked, Some(wrong)).await
+                let record = head::load(&app, &session, id).await?;
+                form(&app, &session, &record, &picked, Some(wrong)).await
             }
             None => Err(error.into()),
         },

@@ -4,7 +4,7 @@ use super::{address, head};
 use crate::{
     components::organizations::{Picked, ToHave, offered},
     failure::Outcome,
-    form::{Form, data_of, is_outdated, problems, seen},
+    form::{Form, data_of, etag, is_outdated, problems},
     page,
     pages::done,
     session::Session,
@@ -71,9 +71,9 @@ fn created(app: &App) -> &'static str {
 
 /// `GET /console/users/{id}/edit`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<UserId>) -> Outcome {
-    let found = users::load_for(&app.directory, &session.caller, Action::Update, id).await?;
-    let fields = Fields::stored(&found);
-    form(&app, &session, Some(&found), &fields, None).await
+    let record = users::load_for(&app.directory, &session.caller, Action::Update, id).await?;
+    let fields = Fields::stored(&record);
+    form(&app, &session, Some(&record), &fields, None).await
 }
 
 /// `POST /console/users/{id}/edit`.
@@ -83,18 +83,18 @@ pub(crate) async fn update(
     PathId(id): PathId<UserId>,
     sent: Form,
 ) -> Outcome {
-    let found = users::load_for(&app.directory, &session.caller, Action::Update, id).await?;
+    let record = users::load_for(&app.directory, &session.caller, Action::Update, id).await?;
     let fields = Fields::of(&sent);
-    let mut stored = Fields::stored(&found).roles;
+    let mut stored = Fields::stored(&record).roles;
     let mut chosen = fields.roles.clone();
     // Roles that the person may not give are not in the form and stay.
-    let home = Some(found.view.user.organization.org_type);
+    let home = Some(record.view.user.organization.org_type);
     let offered: Vec<String> =
         roles::grantable(&app.directory, &session.caller, home).into_iter().map(|role| role.id).collect();
     chosen.extend(stored.iter().filter(|role| !offered.contains(role)).cloned());
     stored.sort_unstable();
     chosen.sort_unstable();
-    let data = fields.map_beside(found.view.user.custom_data.as_ref());
+    let data = fields.map_beside(record.view.user.custom_data.as_ref());
     let body = || {
         Ok(UserBody {
             username: Some(fields.username.clone()),
@@ -118,8 +118,8 @@ pub(crate) async fn update(
         None => return Err(error.into()),
     };
     // As it is now, so that saving again replaces the other change knowingly.
-    let found = users::load_for(&app.directory, &session.caller, Action::Update, id).await?;
-    form(&app, &session, Some(&found), &fields, Some(wrong)).await
+    let record = users::load_for(&app.directory, &session.caller, Action::Update, id).await?;
+    form(&app, &session, Some(&record), &fields, Some(wrong)).await
 }
 
 /// A value as a field shows it.
@@ -152,15 +152,15 @@ impl Fields {
         }
     }
 
-    fn stored(found: &UserRecord) -> Fields {
-        let user = &found.view.user;
+    fn stored(record: &UserRecord) -> Fields {
+        let user = &record.view.user;
         let data = user.custom_data.iter().flatten();
         Fields {
             name: user.name.clone(),
             email: user.email.clone(),
             username: user.username.clone(),
             phone: user.phone.clone().unwrap_or_default(),
-            roles: found.view.roles.iter().map(|(key, _)| key.clone()).collect(),
+            roles: record.view.roles.iter().map(|(key, _)| key.clone()).collect(),
             organization: Picked::default(),
             data: data.map(|(key, value)| (key.clone(), text_of(value))).collect(),
         }
@@ -183,11 +183,11 @@ impl Fields {
 async fn form(
     app: &App,
     session: &Session,
-    found: Option<&UserRecord>,
+    record: Option<&UserRecord>,
     fields: &Fields,
     wrong: Option<Value>,
 ) -> Outcome<Response> {
-    let user = found.map(|found| &found.view.user);
+    let user = record.map(|record| &record.view.user);
     let offered = match user {
         None => offered(app, session, ToHave::User, &fields.organization).await?,
         Some(_) => Value::Null,
@@ -202,7 +202,7 @@ async fn form(
     };
     let values = json!({
         "is_new": user.is_none(),
-        "seen": user.map(|user| seen(&app.platform, user)).transpose()?,
+        "seen": user.map(|user| etag(&app.platform, user)).transpose()?,
         "href": user.map(|user| address(user.id)),
         "crumbs": user.map(|user| head::crumbs(session, user)),
         "name": fields.name,

@@ -12,11 +12,11 @@ use bailiwick_web::PathId;
 
 /// `GET /console/users/{id}/second-factors`.
 pub(crate) async fn ask(State(app): State<App>, session: Session, PathId(id): PathId<UserId>) -> Outcome {
-    let found = users::load_for(&app.directory, &session.caller, Action::SetPassword, id).await?;
+    let record = users::load_for(&app.directory, &session.caller, Action::SetPassword, id).await?;
     if !factors::is_on(&app.identity) {
         return Err(Error::forbidden("second factors are not available").into());
     }
-    let user = &found.view.user;
+    let user = &record.view.user;
     Question {
         word: "second-factors",
         area: Some("user"),

@@ -58,8 +58,8 @@ pub(super) fn crumbs(session: &Session, user: &User) -> Vec<Crumb> {
 }
 
 /// The head of a page.
-pub(super) async fn head(app: &App, session: &Session, found: &UserRecord) -> Outcome<Value> {
-    let (layout, user, caller) = (&session.layout, &found.view.user, &session.caller);
+pub(super) async fn head(app: &App, session: &Session, record: &UserRecord) -> Outcome<Value> {
+    let (layout, user, caller) = (&session.layout, &record.view.user, &session.caller);
     let when = |at| When::maybe(layout.language, layout.now, at);
     let (verb, mark) = match user.deleted.is_set() {
         true => ("delete", user.deleted),
@@ -82,8 +82,8 @@ pub(super) async fn head(app: &App, session: &Session, found: &UserRecord) -> Ou
         "picture": address_of(app, user.id).await?,
         "crumbs": crumbs(session, user),
         "is_own": caller.user_id() == Some(user.id),
-        "may_edit": may(caller, Action::Update, &found.target),
-        "steps": steps(app, caller, user, &found.target),
+        "may_edit": may(caller, Action::Update, &record.target),
+        "steps": steps(app, caller, user, &record.target),
     }))
 }
 

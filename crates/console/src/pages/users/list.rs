@@ -4,7 +4,7 @@ use super::{address, head};
 use crate::{
     components::{
         creators::creator_filter,
-        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager, is_filtered, kept},
+        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager, hidden_fields, is_filtered},
         organizations::organization_chips,
         time::When,
     },
@@ -43,7 +43,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
         "pager": Pager::of(&found, &here)?,
         "rows": found.rows.iter().map(|user| row(&session, user)).collect::<Vec<_>>(),
         "columns": columns,
-        "kept": kept(users::FILTERS, &filters, &here),
+        "kept": hidden_fields(users::FILTERS, &filters, &here),
         "filters": filters.into_iter().filter(Filter::has_choices).collect::<Vec<_>>(),
         "chips": chips,
         "search": params.text("search").unwrap_or_default(),

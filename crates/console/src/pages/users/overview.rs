@@ -13,18 +13,18 @@ use serde_json::json;
 
 /// `GET /console/users/{id}`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<UserId>) -> Outcome {
-    let found = head::load(&app, &session, id).await?;
-    render(&app, &session, &found, None).await
+    let record = head::load(&app, &session, id).await?;
+    render(&app, &session, &record, None).await
 }
 
 /// The page; `refused`: why a picture was not taken.
 pub(super) async fn render(
     app: &App,
     session: &Session,
-    found: &UserRecord,
+    record: &UserRecord,
     refused: Option<&str>,
 ) -> Outcome<Response> {
-    let (layout, view) = (&session.layout, &found.view);
+    let (layout, view) = (&session.layout, &record.view);
     let user = &view.user;
     let when = |at| When::maybe(layout.language, layout.now, at);
     let custom = user.custom_data.iter().flatten();
@@ -37,7 +37,7 @@ pub(super) async fn render(
         && !is_own
         && session.caller.acting_for().is_none();
     let values = json!({
-        "head": head::head(app, session, found).await?,
+        "head": head::head(app, session, record).await?,
         "username": user.username,
         "email": user.email,
         "is_verified": user.email_verified,
@@ -54,8 +54,8 @@ pub(super) async fn render(
         "sync_error": view.sync_error.as_ref().and_then(Option::as_ref),
         "asks_consent": asks_consent,
         "may_impersonate": view.can_be_impersonated == Some(true) && asks_consent,
-        "until": when(found.consented_until),
-        "may_picture": decide(&session.caller, Action::Update, &found.target).is_allowed(),
+        "until": when(record.consented_until),
+        "may_picture": decide(&session.caller, Action::Update, &record.target).is_allowed(),
         "refused": refused,
     });
     let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };

@@ -20,14 +20,14 @@ use serde_json::{Value, json};
 
 /// `GET /console/users/{id}/password`.
 pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<UserId>) -> Outcome {
-    let found = users::load_for(&app.directory, &session.caller, Action::SetPassword, id).await?;
+    let record = users::load_for(&app.directory, &session.caller, Action::SetPassword, id).await?;
     passwords::check_mode(&app.identity)?;
-    form(&session, &found, None)
+    form(&session, &record, None)
 }
 
-fn form(session: &Session, found: &UserRecord, wrong: Option<Value>) -> Outcome<Response> {
+fn form(session: &Session, record: &UserRecord, wrong: Option<Value>) -> Outcome<Response> {
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    let user = &found.view.user;
+    let user = &record.view.user;
     let values = json!({
         "crumbs": head::crumbs(session, user),
         "href": address(user.id),
@@ -57,8 +57,8 @@ pub(crate) async fn set(
             };
         }
     }
-    let found = head::load(&app, &session, id).await?;
-    let user = &found.view.user;
+    let record = head::load(&app, &session, id).await?;
+    let user = &record.view.user;
     if !is_made {
         return Ok(done(&address(user.id), "password"));
     }

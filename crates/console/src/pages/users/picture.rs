@@ -23,8 +23,8 @@ pub(crate) async fn upload(
         (Ok(_), None) => Ok(done("/console/users", "picture")),
         (Err(error), _) => match reason(&error) {
             Some(reason) => {
-                let found = head::load(&app, &session, id).await?;
-                overview::render(&app, &session, &found, Some(reason)).await
+                let record = head::load(&app, &session, id).await?;
+                overview::render(&app, &session, &record, Some(reason)).await
             }
             None => Err(error.into()),
         },

@@ -25,13 +25,13 @@ pub(crate) async fn ask(
     Path((id, word)): Path<(String, String)>,
 ) -> Outcome {
     let id: Option<UserId> = id.parse().ok();
-    let found = users::load_for(&app.directory, &session.caller, action(&word)?, id).await?;
-    question(&session, &found, &word, false)
+    let record = users::load_for(&app.directory, &session.caller, action(&word)?, id).await?;
+    question(&session, &record, &word, false)
 }
 
-fn question(session: &Session, found: &UserRecord, word: &str, is_wrong: bool) -> Outcome {
-    let user = &found.view.user;
-    let may_destroy = decide(&session.caller, Action::Destroy, &found.target).is_allowed();
+fn question(session: &Session, record: &UserRecord, word: &str, is_wrong: bool) -> Outcome {
+    let user = &record.view.user;
+    let may_destroy = decide(&session.caller, Action::Destroy, &record.target).is_allowed();
     let here = address(user.id);
     let other = (may_destroy && word == "restore").then(|| (format!("{here}/destroy"), "do_destroy"));
     Question {
@@ -60,9 +60,9 @@ pub(crate) async fn take(
     let (caller, context) = (&session.caller, &session.context);
     let wanted = action(&word)?;
     if wanted == Action::Destroy {
-        let found = users::load_for(&app.directory, caller, wanted, id).await?;
-        if form.text("name") != found.view.user.name {
-            return question(&session, &found, &word, true);
+        let record = users::load_for(&app.directory, caller, wanted, id).await?;
+        if form.text("name") != record.view.user.name {
+            return question(&session, &record, &word, true);
         }
     }
     match wanted {

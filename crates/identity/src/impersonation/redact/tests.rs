@@ -53,9 +53,9 @@ proptest! {
     fn no_secret_is_kept_of_any_json(value in any_json(), padding in 0_usize..12_000, pretty: bool) {
         let value = json!({"first": "x".repeat(padding), "rest": value});
         let body = if pretty { serde_json::to_vec_pretty(&value) } else { serde_json::to_vec(&value) }.unwrap();
-        let kept = whole(&body, Some("application/json"));
-        prop_assert!(!kept.contains(HIDDEN), "{kept}");
-        prop_assert!(kept.chars().count() <= 10_000 + "... (truncated)".len());
+        let redacted = whole(&body, Some("application/json"));
+        prop_assert!(!redacted.contains(HIDDEN), "{redacted}");
+        prop_assert!(redacted.chars().count() <= 10_000 + "... (truncated)".len());
         // Cut anywhere, the body is no longer JSON, and none of it is recorded.
         let cut = &body[..body.len() - 1];
         prop_assert_eq!(whole(cut, None), format!("[{} bytes of application/octet-stream]", cut.len()));
@@ -65,8 +65,8 @@ proptest! {
     #[test]
     fn no_secret_is_kept_of_any_query(before in "[a-z=&%+;]{0,20}", key in secret_key(), after in "[a-z=&]{0,20}") {
         let query = format!("{before}&{key}={HIDDEN}&{after}");
-        let kept = of_query(Some(&query)).unwrap();
-        prop_assert!(!kept.contains(HIDDEN), "{kept}");
+        let redacted = of_query(Some(&query)).unwrap();
+        prop_assert!(!redacted.contains(HIDDEN), "{redacted}");
     }
 }
 
@@ -77,14 +77,14 @@ fn escaped_and_wide_names_are_secret_too() {
         "{\"\u{ff30}\u{ff21}\u{ff33}\u{ff33}word\":\"hunter2\"}",
         r#"{"password":"hunter2","password":"hunter2"}"#,
     ] {
-        let kept = whole(body.as_bytes(), None);
-        assert!(kept.contains("[REDACTED]") && !kept.contains("hunter2"), "{kept}");
+        let redacted = whole(body.as_bytes(), None);
+        assert!(redacted.contains("[REDACTED]") && !redacted.contains("hunter2"), "{redacted}");
     }
     assert_eq!(of_query(Some("p%61ssword=hunter2")), Some("?p%61ssword=[REDACTED]".to_owned()));
 }
 
 #[test]
-fn what_is_too_deep_to_be_read_is_a_number_of_bytes() {
+fn json_that_is_too_deep_is_recorded_as_a_number_of_bytes() {
     let deep = format!("{}\"hunter2\"{}", "[".repeat(10_000), "]".repeat(10_000));
     assert_eq!(whole(deep.as_bytes(), None), format!("[{} bytes of application/octet-stream]", deep.len()));
 }
@@ -92,8 +92,8 @@ fn what_is_too_deep_to_be_read_is_a_number_of_bytes() {
 #[test]
 fn cuts_fall_between_characters() {
     let body = json!({"name": "é".repeat(20_000)}).to_string();
-    let kept = whole(body.as_bytes(), None);
-    assert_eq!(kept.chars().count(), 10_000 + "... (truncated)".len());
+    let redacted = whole(body.as_bytes(), None);
+    assert_eq!(redacted.chars().count(), 10_000 + "... (truncated)".len());
     let exact = json!({"n": "é".repeat(10_000 - 8)}).to_string();
     assert_eq!(whole(exact.as_bytes(), None), exact);
 }
@@ -105,17 +105,17 @@ fn a_path_that_opens_something_is_cut() {
 }
 
 #[test]
-fn an_address_behind_what_only_looks_like_json_is_redacted() {
+fn an_address_in_text_that_only_looks_like_json_is_redacted() {
     for text in [
         "[see https://host.example/hunter2",
         "{https://host.example/hunter2}",
         " [x] https://host.example/hunter2",
     ] {
         let body = json!({"note": text}).to_string();
-        let kept = whole(body.as_bytes(), None);
-        assert!(!kept.contains(HIDDEN), "{kept}");
+        let redacted = whole(body.as_bytes(), None);
+        assert!(!redacted.contains(HIDDEN), "{redacted}");
         // Elsewhere an address is nothing secret.
-        let kept = of_body(Sent::Whole(body.as_bytes()), None, false);
-        assert_eq!(kept, body);
+        let redacted = of_body(Sent::Whole(body.as_bytes()), None, false);
+        assert_eq!(redacted, body);
     }
 }

@@ -1,7 +1,7 @@
 //! Failed credentials of systems over all processes: how many since the first one of a pair of address and credential.
 //!
-//! A right credential costs nothing here: only failures are counted. A pair that is refused is told to every process with
-//! the auth epoch (`bailiwick_store::epoch`), so that its right credential is refused everywhere too.
+//! A right credential costs nothing here: only failures are counted. A pair that is refused is told to every process
+//! with the auth epoch (`bailiwick_store::epoch`), so that its right credential is refused everywhere too.
 
 use super::{Purger, WAIT, purge_at, warn};
 use crate::{Platform, group_commit::GroupCommit};
@@ -67,15 +67,15 @@ impl Queues {
     }
 }
 
-/// Counts a failure of the pair. None if the processes cannot count together. The first one beyond the limit is answered
-/// when every process knows that the pair is refused.
+/// Counts a failure of the pair. None if the processes cannot count together. The first one beyond the limit is
+/// answered when every process knows that the pair is refused.
 pub async fn count(platform: &Platform, key: Uuid, limit: u64, at: Ts) -> Option<Since> {
-    let of = platform.clone();
+    let owned = platform.clone();
     // A task of its own: a caller that disconnects must not keep the refusal from the others.
     let counting = platform.tasks.spawn(async move {
-        let since = submit(&of, Failure { key, is_question: false, at }).await?;
+        let since = submit(&owned, Failure { key, is_question: false, at }).await?;
         if since.count == limit.saturating_add(1) {
-            refuse(&of, key).await;
+            refuse(&owned, key).await;
         }
         Some(since)
     });
@@ -92,7 +92,7 @@ async fn submit(platform: &Platform, failure: Failure) -> Option<Since> {
     counted.inspect_err(|lost| warn(WHAT, &lost.0)).ok()
 }
 
-/// Tells every process that the pair is refused. When this returns, they know.
+/// Notifies every process that the pair is refused. When this returns, they know.
 async fn refuse(platform: &Platform, key: Uuid) {
     // A process that holds its database alone knows already.
     if !platform.db.is_postgres() {

@@ -6,12 +6,12 @@
 //! | [`Rate`]: token bucket | How fast, with which burst? | requests for tokens |
 //! | [`failures`]: fixed window | How many since the first one? | failed credentials of systems |
 //!
-//! The counts are rows of one table (`shared_limits`), under a keyed digest of what is limited. Requests that count at the
-//! same moment share a statement. Each is counted before it is decided, so that requests made at the same moment at
+//! The counts are rows of one table (`shared_limits`), under a keyed digest of what is limited. Requests that count at
+//! the same moment share a statement. Each is counted before it is decided, so that requests made at the same moment at
 //! several processes cannot all pass; what turns out not to count is taken back.
 //!
-//! A process has the same limits in its memory and asks them first. While the database cannot count, they alone hold, and
-//! the log says so.
+//! A process has the same limits in its memory and asks them first. While the database cannot count, they alone hold,
+//! and the log says so.
 //!
 //! A new limit has a purpose of its own, which no other limit uses: it keeps the keys apart.
 
@@ -81,7 +81,7 @@ impl SharedLimits {
     }
 }
 
-/// The key of what is limited: a keyed digest, so that the table tells neither names nor addresses.
+/// The key of what is limited: a keyed digest, so that the table reveals neither names nor addresses.
 pub fn key(keys: &Keys, purpose: &str, limited: &[u8]) -> Uuid {
     let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, ..] = keys.mac(purpose, limited);
     Builder::from_custom_bytes([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]).into_uuid()

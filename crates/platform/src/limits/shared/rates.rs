@@ -32,8 +32,8 @@ impl Rate {
     }
 
     /// Begins to take one request of the key out of its bucket.
-    pub fn begin(&self, platform: &Platform, of: &[u8]) -> Taking {
-        let key = key(&platform.keys, self.purpose, of);
+    pub fn begin(&self, platform: &Platform, subject: &[u8]) -> Taking {
+        let key = key(&platform.keys, self.purpose, subject);
         let request = Request { key, bucket: self.bucket, at: platform.now() };
         Taking { purpose: self.purpose, answer: platform.shared_limits().rates.begin(request) }
     }
@@ -92,19 +92,19 @@ pub(super) async fn count(
 ) -> Result<Vec<Result<(), Duration>>, StoreError> {
     let latest = group.iter().map(|request| request.at).max().unwrap_or(Ts::EPOCH);
     let mut answers: HashMap<Uuid, Answer> = HashMap::new();
-    let mut asked: BTreeMap<(i64, i64), BTreeMap<Uuid, Asked>> = BTreeMap::new();
+    let mut requested: BTreeMap<(i64, i64), BTreeMap<Uuid, Asked>> = BTreeMap::new();
     for Request { key, bucket, at } in &group {
-        let of_bucket = asked.entry((bucket.step, bucket.burst)).or_default();
+        let of_bucket = requested.entry((bucket.step, bucket.burst)).or_default();
         let of_key = of_bucket.entry(*key).or_insert(Asked { count: 0, at: *at });
         *of_key = Asked { count: of_key.count + 1, at: of_key.at.max(*at) };
     }
-    for ((step, burst), keys) in asked {
+    for ((step, burst), keys) in requested {
         let bucket = Bucket { step, burst };
         let requests: Vec<Requests> = keys
             .into_iter()
             .map(|(key, Asked { count, at })| {
                 let full_again_at = at.plus(Duration::from_micros(bucket.size().unsigned_abs()));
-                Requests { key, asked: count.min(burst), at, purge_at: purge_at(full_again_at) }
+                Requests { key, requested: count.min(burst), at, purge_at: purge_at(full_again_at) }
             })
             .collect();
         let passed = shared_limits::pass(&db, bucket, &requests).await?;
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_of_a_group_pass_as_the_statement_says() {
+    fn as_many_of_a_group_pass_as_the_statement_allows() {
         let bucket = Rate::new("test", 50, 3).bucket;
         assert_eq!(bucket, Bucket { step: 20_000, burst: 3 });
         let now = Ts::from_secs(1_000);

@@ -47,7 +47,8 @@ pub struct Counted {
 }
 
 impl Guess {
-    /// Counts the try over all processes. If they cannot count together, it counts as one that no other process knows of.
+    /// Counts the try over all processes. If they cannot count together, it counts as one that no other process knows
+    /// of.
     ///
     /// # Errors
     /// The time until a counter that the caller may learn of has room again.
@@ -85,8 +86,8 @@ impl Counted {
     }
 }
 
-/// A limit on events of a key within a time, over all processes. It is used outside of transactions: what it has counted
-/// stays, whatever becomes of the transaction of the use case.
+/// A limit on events of a key within a time, over all processes. It is used outside of transactions: what it has
+/// counted stays, whatever becomes of the transaction of the use case.
 ///
 /// ```ignore
 /// const WRONG_CODES: Window = Window { purpose: "wrong codes", allowed: 10, length: QUARTER };
@@ -113,8 +114,8 @@ impl Window {
     ///
     /// # Errors
     /// 429 with the time until another one is allowed; this one is not counted then.
-    pub async fn take(&self, platform: &Platform, of: &[u8]) -> Result<Taken> {
-        let (key, at) = (key(&platform.keys, self.purpose, of), platform.now());
+    pub async fn take(&self, platform: &Platform, subject: &[u8]) -> Result<Taken> {
+        let (key, at) = (key(&platform.keys, self.purpose, subject), platform.now());
         let refused = |retry_after| Error::TooMany { retry_after };
         let own = &platform.shared_limits().own;
         own.take(key, &[(self.allowed as usize, self.length)], at).map_err(refused)?;
@@ -178,12 +179,12 @@ async fn count_once(db: &Db, turns: &[Turn]) -> Result<Vec<Outcome>, StoreError>
     keys.dedup();
     let at = turns.iter().map(time_of).max().unwrap_or(Ts::EPOCH);
     let mut tx = db.begin_relaxed().await?;
-    let held = shared_limits::hold(&mut tx, &keys, purge_at(at)).await?;
-    let mut held: Held =
-        held.into_iter().map(|events| (events.key, State { events, is_changed: false })).collect();
-    let outcomes = turns.iter().map(|turn| step(&mut held, turn)).collect();
+    let states = shared_limits::hold(&mut tx, &keys, purge_at(at)).await?;
+    let mut states: Held =
+        states.into_iter().map(|events| (events.key, State { events, is_changed: false })).collect();
+    let outcomes = turns.iter().map(|turn| apply(&mut states, turn)).collect();
     let changed: Vec<Events> =
-        held.into_values().filter(|state| state.is_changed).map(|state| state.events).collect();
+        states.into_values().filter(|state| state.is_changed).map(|state| state.events).collect();
     if !changed.is_empty() {
         shared_limits::save(&mut tx, &changed).await?;
         tx.commit().await?;
@@ -205,29 +206,29 @@ const fn time_of(turn: &Turn) -> Ts {
     }
 }
 
-fn step(held: &mut Held, turn: &Turn) -> Outcome {
+fn apply(states: &mut Held, turn: &Turn) -> Outcome {
     match turn {
         Turn::Count(Guess { reported, hidden, at }) => {
-            if let Some(wait) = longest_wait(held, reported, *at) {
+            if let Some(wait) = longest_wait(states, reported, *at) {
                 return Outcome::Refused(wait);
             }
-            let is_rejected = longest_wait(held, hidden, *at).is_some();
+            let is_rejected = longest_wait(states, hidden, *at).is_some();
             let counting = reported.iter().chain(hidden.iter().filter(|_| !is_rejected));
             let keys = counting.clone().map(|counter| counter.key).collect();
-            counting.for_each(|counter| add(held, counter, *at));
+            counting.for_each(|counter| add(states, counter, *at));
             Outcome::Counted(Counted { keys, at: *at, is_rejected })
         }
         Turn::TakeBack(Counted { keys, at, .. }) => {
-            keys.iter().for_each(|key| remove(held, *key, *at));
+            keys.iter().for_each(|key| remove(states, *key, *at));
             Outcome::TakenBack
         }
     }
 }
 
 /// How long until every counter has room for another event; none when all have room now.
-fn longest_wait(held: &mut Held, counters: &[Counter], now: Ts) -> Option<Duration> {
+fn longest_wait(states: &mut Held, counters: &[Counter], now: Ts) -> Option<Duration> {
     let wait = |counter: &Counter| {
-        let times = &mut held.get_mut(&counter.key)?.events.times;
+        let times = &mut states.get_mut(&counter.key)?.events.times;
         times.retain(|at| is_recent(*at, now, counter.window));
         let blocking = times.get(times.len().checked_sub(counter.allowed.max(1) as usize)?)?;
         Some(blocking.plus(counter.window).since(now)).filter(|wait| !wait.is_zero())
@@ -241,16 +242,16 @@ fn is_recent(at: Ts, now: Ts, window: Duration) -> bool {
     at <= now.plus(SKEW) && at.plus(window) > now
 }
 
-fn add(held: &mut Held, counter: &Counter, at: Ts) {
-    let Some(State { events, is_changed }) = held.get_mut(&counter.key) else { return };
-    let place = events.times.partition_point(|before| *before <= at);
-    events.times.insert(place, at);
+fn add(states: &mut Held, counter: &Counter, at: Ts) {
+    let Some(State { events, is_changed }) = states.get_mut(&counter.key) else { return };
+    let index = events.times.partition_point(|before| *before <= at);
+    events.times.insert(index, at);
     events.purge_at = events.purge_at.max(purge_at(at.plus(counter.window)));
     *is_changed = true;
 }
 
-fn remove(held: &mut Held, key: Uuid, at: Ts) {
-    let Some(State { events, is_changed }) = held.get_mut(&key) else { return };
+fn remove(states: &mut Held, key: Uuid, at: Ts) {
+    let Some(State { events, is_changed }) = states.get_mut(&key) else { return };
     if let Some(index) = events.times.iter().position(|time| *time == at) {
         events.times.remove(index);
         *is_changed = true;
@@ -268,7 +269,7 @@ mod tests {
         Counter { key: Uuid::from_u128(n), allowed, window: QUARTER }
     }
 
-    fn held(counters: &[Counter]) -> Held {
+    fn new_states(counters: &[Counter]) -> Held {
         let state = |counter: &Counter| {
             let events = Events { key: counter.key, times: Vec::new(), purge_at: NOW };
             (counter.key, State { events, is_changed: false })
@@ -276,8 +277,8 @@ mod tests {
         counters.iter().map(state).collect()
     }
 
-    fn count(held: &mut Held, reported: &[Counter], hidden: &[Counter], at: Ts) -> Outcome {
-        step(held, &Turn::Count(Guess { reported: reported.to_vec(), hidden: hidden.to_vec(), at }))
+    fn count(states: &mut Held, reported: &[Counter], hidden: &[Counter], at: Ts) -> Outcome {
+        apply(states, &Turn::Count(Guess { reported: reported.to_vec(), hidden: hidden.to_vec(), at }))
     }
 
     fn secs(n: u64) -> Duration {
@@ -285,55 +286,55 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_number_nothing_counts_and_the_answer_says_when() {
+    fn beyond_the_limit_nothing_counts_and_the_wait_is_returned() {
         let (pair, address) = (counter(1, 3), counter(2, 5));
-        let mut held = held(&[pair, address]);
+        let mut states = new_states(&[pair, address]);
         for second in 0..3 {
-            let counted = count(&mut held, &[pair, address], &[], NOW.plus(secs(second)));
+            let counted = count(&mut states, &[pair, address], &[], NOW.plus(secs(second)));
             assert!(matches!(counted, Outcome::Counted(Counted { is_rejected: false, .. })));
         }
         for _ in 0..9 {
-            let refused = count(&mut held, &[pair, address], &[], NOW.plus(secs(10)));
+            let refused = count(&mut states, &[pair, address], &[], NOW.plus(secs(10)));
             assert_eq!(refused, Outcome::Refused(secs(890)));
         }
-        assert_eq!(held[&address.key].events.times.len(), 3, "what is refused counts nowhere");
-        let counted = count(&mut held, &[pair, address], &[], NOW.plus(QUARTER));
+        assert_eq!(states[&address.key].events.times.len(), 3, "what is refused counts nowhere");
+        let counted = count(&mut states, &[pair, address], &[], NOW.plus(QUARTER));
         assert!(matches!(counted, Outcome::Counted(_)));
-        assert!(held[&pair.key].events.purge_at > NOW.plus(QUARTER).plus(QUARTER));
+        assert!(states[&pair.key].events.purge_at > NOW.plus(QUARTER).plus(QUARTER));
     }
 
     #[test]
-    fn a_full_silent_counter_makes_a_try_hopeless_without_a_word() {
+    fn a_full_hidden_counter_rejects_attempts_silently() {
         let (name, account) = (counter(1, 3), counter(2, 1));
-        let mut held = held(&[name, account]);
-        let mut tried = || match count(&mut held, &[name], &[account], NOW) {
+        let mut states = new_states(&[name, account]);
+        let mut tried = || match count(&mut states, &[name], &[account], NOW) {
             Outcome::Counted(counted) => (counted.is_rejected, counted.keys.len()),
             other => panic!("{other:?}"),
         };
         assert_eq!([tried(), tried(), tried()], [(false, 2), (true, 1), (true, 1)]);
-        assert!(matches!(count(&mut held, &[name], &[account], NOW), Outcome::Refused(_)));
-        assert_eq!(held[&account.key].events.times.len(), 1);
+        assert!(matches!(count(&mut states, &[name], &[account], NOW), Outcome::Refused(_)));
+        assert_eq!(states[&account.key].events.times.len(), 1);
     }
 
     #[test]
-    fn what_is_taken_back_does_not_count() {
+    fn events_that_are_taken_back_do_not_count() {
         let pair = counter(1, 2);
-        let mut held = held(&[pair]);
+        let mut states = new_states(&[pair]);
         for second in 0..50 {
-            let Outcome::Counted(counted) = count(&mut held, &[pair], &[], NOW.plus(secs(second))) else {
+            let Outcome::Counted(counted) = count(&mut states, &[pair], &[], NOW.plus(secs(second))) else {
                 panic!("refused")
             };
-            assert_eq!(step(&mut held, &Turn::TakeBack(counted.clone())), Outcome::TakenBack);
+            assert_eq!(apply(&mut states, &Turn::TakeBack(counted.clone())), Outcome::TakenBack);
             // Twice, or without having been counted, does no harm.
-            assert_eq!(step(&mut held, &Turn::TakeBack(counted)), Outcome::TakenBack);
+            assert_eq!(apply(&mut states, &Turn::TakeBack(counted)), Outcome::TakenBack);
         }
-        assert!(held[&pair.key].events.times.is_empty());
+        assert!(states[&pair.key].events.times.is_empty());
     }
 
     #[test]
     fn the_events_of_a_clock_that_is_ahead_count_those_of_one_set_back_do_not() {
         let pair = counter(1, 1);
-        let mut ahead = held(&[pair]);
+        let mut ahead = new_states(&[pair]);
         assert!(matches!(count(&mut ahead, &[pair], &[], NOW.plus(secs(30))), Outcome::Counted(_)));
         assert_eq!(count(&mut ahead, &[pair], &[], NOW), Outcome::Refused(secs(930)));
         assert!(matches!(count(&mut ahead, &[pair], &[], NOW.minus(secs(3600))), Outcome::Counted(_)));
@@ -342,11 +343,11 @@ mod tests {
     #[test]
     fn events_are_kept_in_order_whatever_clock_they_come_from() {
         let pair = counter(1, 9);
-        let mut held = held(&[pair]);
+        let mut states = new_states(&[pair]);
         for second in [5, 3, 9, 4] {
-            let counted = count(&mut held, &[pair], &[], NOW.plus(secs(second)));
+            let counted = count(&mut states, &[pair], &[], NOW.plus(secs(second)));
             assert!(matches!(counted, Outcome::Counted(_)));
         }
-        assert!(held[&pair.key].events.times.is_sorted());
+        assert!(states[&pair.key].events.times.is_sorted());
     }
 }

@@ -1,9 +1,9 @@
-//! Mistakes of operators, and what they are told.
+//! Mistakes of operators, and the messages that report them.
 
 use super::*;
 
 #[test]
-fn all_problems_are_told_at_once_by_name_and_place() {
+fn all_problems_are_reported_at_once_by_name_and_source() {
     let file = "secret = \"short-secret\"\ncolour = \"red\"\n[http]\nlisten = \"nowhere\"\nport = 3\nlisen = \"\"\nworkers = \"2\"\n\
         [tokens]\naccess_lifetime = \"soon\"\n[extra]\nkey = 1\n[identity]\nmode = \"ldap\"\n";
     let env = [
@@ -11,7 +11,7 @@ fn all_problems_are_told_at_once_by_name_and_place() {
         ("BAILIWICK_COLOR", "red"),
         ("BAILIWICK_DATABASE__URL", "mysql://u:hunter2@h/d"),
     ];
-    let told = problems(file, &env);
+    let messages = problems(file, &env);
     for start in [
         "colour (configuration file): is not a setting",
         "http.port (configuration file): is not a setting",
@@ -26,10 +26,14 @@ fn all_problems_are_told_at_once_by_name_and_place() {
         "database.url (variable BAILIWICK_DATABASE__URL): does not begin",
         "secret (configuration file): is shorter than 32 bytes",
     ] {
-        assert_eq!(told.iter().filter(|line| line.starts_with(start)).count(), 1, "{start}\n{told:#?}");
+        assert_eq!(
+            messages.iter().filter(|line| line.starts_with(start)).count(),
+            1,
+            "{start}\n{messages:#?}"
+        );
     }
-    assert_eq!(told.len(), 12, "{told:#?}");
-    assert!(!told.concat().contains("hunter2") && !told.concat().contains("short-secret"));
+    assert_eq!(messages.len(), 12, "{messages:#?}");
+    assert!(!messages.concat().contains("hunter2") && !messages.concat().contains("short-secret"));
 
     // Rules skip values that could not be read.
     let file = "[alerting]\nmode = \"both\"\n[alerting.remote]\nurl = \"http://mimir\"\n";
@@ -37,14 +41,14 @@ fn all_problems_are_told_at_once_by_name_and_place() {
 }
 
 #[test]
-fn no_part_of_an_address_that_is_not_understood_is_told() {
+fn no_part_of_an_invalid_address_is_printed() {
     let file = "[alerting]\nmode = \"remote\"\n[alerting.remote]\nurl = \"http://fleet:hunter2@mimir:9009\"\n\
         [http]\npublic_url = \"https://me:hunter2@portal.example/\"\ncors_origins = [\"https://me:hunter2@a.example\"]\n\
         [smtp]\nhost = \"smtp://me:hunter2@mail.example\"\nfrom = \"a@b.example\"\n\
         [telemetry]\notlp_endpoint = \"http://x/?token=hunter2\"\n\
         [assets]\nbucket = \"b\"\naccess_key = \"k\"\nsecret_key = \"hunter2\"\nendpoint = \"s3://me:hunter2@s3.example\"\n\
         [database]\nurl = \"postgres://me:hunter2@#hunter2@127.0.0.1/x\"\nread_url = \"postgres://me:hun/hunter2@db/x\"\n";
-    let told = problems(file, &[("API_BASE_URL", "https://me:hunter2@portal.example/x y")]);
+    let messages = problems(file, &[("API_BASE_URL", "https://me:hunter2@portal.example/x y")]);
     for setting in [
         "alerting.remote.url",
         "http.public_url",
@@ -56,10 +60,10 @@ fn no_part_of_an_address_that_is_not_understood_is_told() {
         "database.read_url",
         "http.base_paths",
     ] {
-        let lines = told.iter().filter(|line| line.starts_with(&format!("{setting} ")));
-        assert_eq!(lines.count(), 1, "{setting}\n{told:#?}");
+        let lines = messages.iter().filter(|line| line.starts_with(&format!("{setting} ")));
+        assert_eq!(lines.count(), 1, "{setting}\n{messages:#?}");
     }
-    assert!(!told.concat().contains("hunter2"), "{told:#?}");
+    assert!(!messages.concat().contains("hunter2"), "{messages:#?}");
 }
 
 #[test]
@@ -75,17 +79,17 @@ fn two_listeners_need_two_addresses() {
 #[test]
 fn a_check_reads_the_files_that_the_service_reads() {
     let directory = tempfile::tempdir().unwrap();
-    let at = |name: &str| directory.path().join(name).display().to_string();
-    fs::write(at("not-pem"), "x").unwrap();
-    fs::write(at("secret"), "short").unwrap();
+    let path_of = |name: &str| directory.path().join(name).display().to_string();
+    fs::write(path_of("not-pem"), "x").unwrap();
+    fs::write(path_of("secret"), "short").unwrap();
     let file = format!(
         "data_dir = \"{}\"\n[http]\ntls_certificate = \"{}\"\ntls_key = \"{}\"\nstatic_dir = \"{}\"\n\
          [smtp]\nca_file = \"{}\"\n",
         directory.path().display(),
-        at("no-cert.pem"),
-        at("no-key.pem"),
-        at("no-web"),
-        at("not-pem"),
+        path_of("no-cert.pem"),
+        path_of("no-key.pem"),
+        path_of("no-web"),
+        path_of("not-pem"),
     );
     loaded(&file, &[], &[]);
     let found = load_for_service(Some(&file), variables(&[]), &[]).unwrap_err();
@@ -108,10 +112,10 @@ fn a_certificate_needs_a_public_address_with_https() {
             "[http]\npublic_url = \"{scheme}://portal.example\"\ntls_certificate = \"a.pem\"\ntls_key = \"b.pem\"\n"
         )
     };
-    let told = problems(&file("http"), &[]);
+    let messages = problems(&file("http"), &[]);
     assert!(
-        told.len() == 1 && told[0].starts_with("http.public_url (configuration file): begins with"),
-        "{told:#?}"
+        messages.len() == 1 && messages[0].starts_with("http.public_url (configuration file): begins with"),
+        "{messages:#?}"
     );
     loaded(&file("https"), &[], &[]);
 }

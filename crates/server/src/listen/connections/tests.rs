@@ -19,12 +19,12 @@ async fn admit(connections: &Arc<Connections>, peers: &[&str]) -> Vec<Option<Con
 
 /// Whether the connection was asked to end; its task would do so now.
 fn is_asked(slot: &ConnectionSlot) -> bool {
-    let mut asked = Box::pin(slot.state.asked_to_end());
+    let mut request = Box::pin(slot.state.asked_to_end());
     let waker = futures_util::task::noop_waker();
-    asked.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_ready()
+    request.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_ready()
 }
 
-fn asked(slots: &[Option<ConnectionSlot>]) -> Vec<bool> {
+fn all_asked(slots: &[Option<ConnectionSlot>]) -> Vec<bool> {
     slots.iter().flatten().map(is_asked).collect()
 }
 
@@ -42,14 +42,14 @@ async fn the_longest_idle_connection_makes_room() {
     let busy = RequestInWork::begin(&slots[0].as_ref().unwrap().state);
     drop(RequestInWork::begin(&slots[1].as_ref().unwrap().state));
     slots.extend(admit(&connections, &["192.0.2.4"]).await);
-    assert_eq!(asked(&slots), [false, false, true, false]);
+    assert_eq!(all_asked(&slots), [false, false, true, false]);
     assert_eq!(series(&connections), [1, 2, 3, 0, 1, 0, 0]);
     drop(busy);
     // Its place is free already; that its task ends later changes nothing.
     drop(slots.remove(2));
     assert_eq!(series(&connections), [0, 3, 3, 0, 1, 0, 0]);
     slots.extend(admit(&connections, &["192.0.2.5", "192.0.2.6"]).await);
-    assert_eq!(asked(&slots), [false, true, true, false, false]);
+    assert_eq!(all_asked(&slots), [false, true, true, false, false]);
     slots.clear();
     assert_eq!(series(&connections)[..2], [0, 0]);
 }
@@ -65,7 +65,7 @@ async fn busy_connections_stay_and_newcomers_are_refused() {
     drop(busy);
     tokio::time::advance(SEARCH_PAUSE).await;
     assert!(admit(&connections, &["192.0.2.3"]).await[0].is_some());
-    assert_eq!(asked(&slots), [true, false]);
+    assert_eq!(all_asked(&slots), [true, false]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -75,8 +75,8 @@ async fn an_address_displaces_its_own_connections_only() {
     let flooder = ["2001:db8::1", "2001:db8::2:1", "2001:db8::3", "2001:db8::4"];
     let older = admit(&connections, &["192.0.2.9", "2001:db8:0:1::1", "::ffff:192.0.2.9"]).await;
     let slots = admit(&connections, &flooder).await;
-    assert_eq!(asked(&older), [false, false, false]);
-    assert_eq!(asked(&slots), [true, true, false, false]);
+    assert_eq!(all_asked(&older), [false, false, false]);
+    assert_eq!(all_asked(&slots), [true, true, false, false]);
     let busy: Vec<RequestInWork> =
         slots[2..].iter().flatten().map(|slot| RequestInWork::begin(&slot.state)).collect();
     assert!(connections.admit("2001:db8::5".parse().unwrap()).is_none());
@@ -89,9 +89,12 @@ async fn an_address_displaces_its_own_connections_only() {
 async fn a_trusted_proxy_has_no_share_of_its_own() {
     let connections = Connections::new(limits(4, 1));
     let slots = admit(&connections, &["10.1.1.1", "10.1.1.1", "10.1.1.1", "10.1.1.1"]).await;
-    assert_eq!(asked(&slots), [false; 4]);
+    assert_eq!(all_asked(&slots), [false; 4]);
     let another = admit(&connections, &["192.0.2.1", "192.0.2.1"]).await;
-    assert_eq!((asked(&slots), asked(&another)), (vec![true, false, false, false], vec![true, false]));
+    assert_eq!(
+        (all_asked(&slots), all_asked(&another)),
+        (vec![true, false, false, false], vec![true, false])
+    );
 }
 
 #[tokio::test(start_paused = true)]

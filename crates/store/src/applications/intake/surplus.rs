@@ -19,10 +19,10 @@ pub(super) fn take_out(rows: &mut BTreeMap<String, Row>, most: usize) -> Vec<Str
     if beyond == 0 {
         return Vec::new();
     }
-    let (mut plain, mut noted, mut told) = (Vec::new(), Vec::new(), 0);
+    let (mut plain, mut noted, mut reported) = (Vec::new(), Vec::new(), 0);
     for (id, row) in rows.iter().filter(|(_, row)| row.deleted_at.is_some()) {
         if row.is_stored && row.event.is_some() {
-            told += 1;
+            reported += 1;
         } else if row.organization.is_some() || row.has_notes {
             noted.push((row.deleted_at, id.clone()));
         } else {
@@ -32,7 +32,7 @@ pub(super) fn take_out(rows: &mut BTreeMap<String, Row>, most: usize) -> Vec<Str
     plain.sort_unstable();
     plain.truncate(beyond);
     noted.sort_unstable();
-    noted.truncate(beyond.saturating_sub(told + plain.len()));
+    noted.truncate(beyond.saturating_sub(reported + plain.len()));
     let missing = plain.into_iter().chain(noted);
     let removed = missing.filter_map(|(_, id)| rows.remove(&id).map(|row| (id, row.is_stored)));
     removed.filter(|(_, is_stored)| *is_stored).map(|(id, _)| id).collect()

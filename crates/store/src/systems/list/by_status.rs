@@ -19,7 +19,7 @@ impl Spec<'_> {
         let (mut offset, mut wanted) = (window.offset, window.limit);
         let mut rows: Vec<Row> = Vec::new();
         for status in self.runs() {
-            let size = self.size_of_run(status);
+            let size = self.size_of_part(status);
             if let Some(size) = size
                 && offset >= size
             {
@@ -27,16 +27,16 @@ impl Spec<'_> {
                 continue;
             }
             let ids = self.ids_of_status(status, Window { offset, limit: wanted }, None);
-            let found = self.read(db, ids).await?;
-            if found.is_empty() {
+            let page = self.read(db, ids).await?;
+            if page.is_empty() {
                 if offset > 0 && size.is_none() {
                     offset = offset.saturating_sub(self.count(db, Some(StatusPart::Of(status))).await?);
                 }
                 continue;
             }
-            wanted = wanted.saturating_sub(found.len() as u64);
+            wanted = wanted.saturating_sub(page.len() as u64);
             offset = 0;
-            rows.extend(found);
+            rows.extend(page);
             if wanted == 0 {
                 break;
             }
@@ -48,9 +48,9 @@ impl Spec<'_> {
     pub(super) fn runs(&self) -> Vec<SystemStatus> {
         let can_appear = |status: &SystemStatus| match self.filter.statuses.as_deref() {
             None => *status != SystemStatus::Deleted,
-            Some(asked) => {
-                asked.contains(&StatusFilter::Is(*status))
-                    || (asked.contains(&StatusFilter::NoInventory) && *status != SystemStatus::Deleted)
+            Some(statuses) => {
+                statuses.contains(&StatusFilter::Is(*status))
+                    || (statuses.contains(&StatusFilter::NoInventory) && *status != SystemStatus::Deleted)
             }
         };
         let mut runs: Vec<_> = BY_WORD.into_iter().filter(can_appear).collect();
@@ -87,12 +87,12 @@ impl Spec<'_> {
     }
 
     /// Rows of a status, where there is no condition but statuses and the totals are known.
-    fn size_of_run(&self, status: SystemStatus) -> Option<u64> {
+    fn size_of_part(&self, status: SystemStatus) -> Option<u64> {
         if self.has_statuses_only() { self.size_of(status) } else { None }
     }
 
     fn size_of(&self, status: SystemStatus) -> Option<u64> {
-        let totals = self.known.totals?;
+        let totals = self.known_counts.totals?;
         match status {
             SystemStatus::Active => Some(totals.active),
             SystemStatus::Inactive => Some(totals.inactive),
@@ -104,8 +104,8 @@ impl Spec<'_> {
 
     /// Rows of a list that filters by statuses only.
     pub(super) fn size_of_statuses(&self) -> Option<u64> {
-        let asked = self.filter.statuses.as_deref().filter(|_| self.has_statuses_only())?;
-        distinct(asked).into_iter().try_fold(0, |sum, status| match status {
+        let statuses = self.filter.statuses.as_deref().filter(|_| self.has_statuses_only())?;
+        distinct(statuses).into_iter().try_fold(0, |sum, status| match status {
             StatusFilter::Is(status) => Some(sum + self.size_of(status)?),
             StatusFilter::NoInventory => None,
         })

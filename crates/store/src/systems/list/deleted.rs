@@ -9,26 +9,26 @@ pub(super) const DELETED: [StatusPart; 2] = [StatusPart::DeletedSelf, StatusPart
 
 /// Whether a filter asks for the systems of this status alone.
 pub(super) fn asks_only(filter: &SystemFilter, status: SystemStatus) -> bool {
-    let mut asked = filter.statuses.iter().flatten().peekable();
-    asked.peek().is_some() && asked.all(|one| *one == StatusFilter::Is(status))
+    let mut statuses = filter.statuses.iter().flatten().peekable();
+    statuses.peek().is_some() && statuses.all(|one| *one == StatusFilter::Is(status))
 }
 
 impl Spec<'_> {
     /// Whether a part of the list, or all of it, has only deleted systems, which are found in [`DELETED`] parts.
-    pub(super) fn are_deleted(&self, run: Option<StatusPart>) -> bool {
-        match run {
+    pub(super) fn are_deleted(&self, part: Option<StatusPart>) -> bool {
+        match part {
             None => asks_only(self.filter, SystemStatus::Deleted),
-            Some(run) => run == StatusPart::Of(SystemStatus::Deleted),
+            Some(part) => part == StatusPart::Of(SystemStatus::Deleted),
         }
     }
 
     /// How many deleted systems the list or a part of it has.
     pub(super) fn count_deleted(&self) -> Q {
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM (");
-        for (run, before) in DELETED.into_iter().zip(["SELECT s.id", " UNION ALL SELECT s.id"]) {
-            let part = Spec { is_few: true, ..self.unordered() };
-            part.push_from(q.push(before), Some(run));
-            part.push_where(&mut q, Some(run), None);
+        for (part, before) in DELETED.into_iter().zip(["SELECT s.id", " UNION ALL SELECT s.id"]) {
+            let list = Spec { is_few: true, ..self.unordered() };
+            list.push_from(q.push(before), Some(part));
+            list.push_where(&mut q, Some(part), None);
         }
         q.push(") found");
         q

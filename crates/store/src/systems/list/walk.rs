@@ -21,15 +21,15 @@ pub async fn walk(
     scope: &Scope,
     filter: &SystemFilter,
     (order, direction): (SystemOrder, SortDirection),
-    known: KnownCounts,
+    known_counts: KnownCounts,
     step: &Step,
 ) -> Result<WalkStep<SystemRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let spec = Spec::of(scope, filter, &expanded, (order, direction), known);
-    let spec = spec.with_total(known.listed.or_else(|| spec.size_of_statuses()));
+    let spec = Spec::of(scope, filter, &expanded, (order, direction), known_counts);
+    let spec = spec.with_total(known_counts.listed.or_else(|| spec.size_of_statuses()));
     let is_by_status = order == SystemOrder::Status;
     let runs = if is_by_status { spec.runs().into_iter().map(Some).collect() } else { vec![None] };
-    let by = spec.by();
+    let sort_key = spec.sort_key();
     let ids = |status: &Option<_>, after: Option<&Position>, limit| {
         let (window, start) = spec.ids_query(after, limit);
         match status {
@@ -37,7 +37,7 @@ pub async fn walk(
             None => spec.ids(None, window, start.as_ref()),
         }
     };
-    let (ids, next) = walk::walk(db, runs.into_iter().map(|run| (run, by)), step, ids).await?;
+    let (ids, next) = walk::walk(db, runs.into_iter().map(|status| (status, sort_key)), step, ids).await?;
     Ok(WalkStep { rows: rows(db, &ids, step).await?, next })
 }
 
@@ -63,20 +63,20 @@ async fn rows(db: &Db, ids: &[Uuid], step: &Step) -> Result<Vec<SystemRecord>, S
 /// The start of a walk: the rows behind one.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
-    by: SortKey,
+    sort_key: SortKey,
     position: Position,
     direction: SortDirection,
 }
 
 impl Start {
     pub(super) fn push(&self, q: &mut Q) {
-        if let Some((column @ "o.name_key", _)) = self.by.column {
+        if let Some((column @ "o.name_key", _)) = self.sort_key.column {
             self.position.push_not_before(q, column, self.direction);
         }
-        self.by.push_behind(q, &self.position, self.direction);
+        self.sort_key.push_behind(q, &self.position, self.direction);
     }
 
-    /// The same in an order by id alone, where the id has this name.
+    /// Appends ` AND …` for the rows behind the start, in an order by id alone, where the id has this name.
     pub(super) fn push_by_id(&self, q: &mut Q, id: &'static str) {
         SortKey { column: None, id }.push_behind(q, &self.position, self.direction);
     }
@@ -84,8 +84,8 @@ impl Start {
 
 impl Spec<'_> {
     fn ids_query(&self, after: Option<&Position>, limit: u64) -> (Window, Option<Start>) {
-        let (by, direction) = (self.by(), self.direction);
-        let start = after.map(|position| Start { by, position: position.clone(), direction });
+        let (sort_key, direction) = (self.sort_key(), self.direction);
+        let start = after.map(|position| Start { sort_key, position: position.clone(), direction });
         (Window { offset: 0, limit }, start)
     }
 }

@@ -75,8 +75,8 @@ impl Logto {
     }
 
     /// Looks at the tenant or changes it.
-    pub fn with<T>(&self, look: impl FnOnce(&mut Tenant) -> T) -> T {
-        look(&mut locked(&self.shared.tenant))
+    pub fn with<T>(&self, access: impl FnOnce(&mut Tenant) -> T) -> T {
+        access(&mut locked(&self.shared.tenant))
     }
 
     /// Lets go of the answers that are held now.

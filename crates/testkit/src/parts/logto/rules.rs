@@ -156,8 +156,8 @@ fn body(request: &Recorded, sent: Sent) -> Result<(), Wrong> {
         return outside("another content type");
     }
     let Ok(Value::Object(body)) = request.json() else { return outside("no JSON object") };
-    let known = |key: &&String| keys.iter().any(|wanted| wanted.trim_end_matches('?') == key.as_str());
-    if let Some(key) = body.keys().find(|key| !known(key)) {
+    let is_known = |key: &&String| keys.iter().any(|wanted| wanted.trim_end_matches('?') == key.as_str());
+    if let Some(key) = body.keys().find(|key| !is_known(key)) {
         return outside(format!("an unknown key {key}"));
     }
     if let Some(key) = keys.iter().find(|key| !key.ends_with('?') && !body.contains_key(**key)) {

@@ -113,15 +113,15 @@ impl Tenant {
     /// The account with this local id.
     #[must_use]
     pub fn account_of(&self, local: &str) -> Option<String> {
-        let of = |user: &&Value| user["customData"]["bailiwickId"] == local;
-        self.users.values().find(of).and_then(|user| user["id"].as_str()).map(str::to_owned)
+        let is_wanted = |user: &&Value| user["customData"]["bailiwickId"] == local;
+        self.users.values().find(is_wanted).and_then(|user| user["id"].as_str()).map(str::to_owned)
     }
 
     /// The organization with this local id.
     #[must_use]
     pub fn organization_of(&self, local: &str) -> Option<String> {
-        let of = |organization: &&Value| organization["customData"]["bailiwickId"] == local;
-        self.organizations.values().find(of).and_then(|found| found["id"].as_str()).map(str::to_owned)
+        let is_wanted = |organization: &&Value| organization["customData"]["bailiwickId"] == local;
+        self.organizations.values().find(is_wanted).and_then(|found| found["id"].as_str()).map(str::to_owned)
     }
 
     /// Names of an account's roles.
@@ -134,8 +134,8 @@ impl Tenant {
     /// Organizations of an account, each with the names of its roles there.
     #[must_use]
     pub fn memberships(&self, account: &str) -> Vec<(String, Vec<String>)> {
-        let of = self.members.iter().filter(|((_, user), _)| user == account);
-        of.map(|((organization, _), ids)| {
+        let own = self.members.iter().filter(|((_, user), _)| user == account);
+        own.map(|((organization, _), ids)| {
             let names = self.organization_roles.iter().filter(|(id, _)| ids.contains(id));
             (organization.clone(), names.map(|(_, name)| name.clone()).collect())
         })
@@ -304,8 +304,8 @@ impl Tenant {
                 false => missing(),
             },
             ("GET", ["organizations"]) => {
-                let of = self.members.keys().filter(|(_, user)| *user == id);
-                let all: Vec<Value> = of
+                let memberships = self.members.keys().filter(|(_, user)| *user == id);
+                let all: Vec<Value> = memberships
                     .filter_map(|(organization, _)| self.organizations.get(organization).cloned())
                     .collect();
                 page(request, &all)
