@@ -141,9 +141,10 @@ fn nginx(dir: &Path, snippet: &str) -> Child {
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|name| format!("{name}_temp_path {}/{name};", dir.display()))
         .concat();
+    // One process: killing a master would leave its worker behind.
     let user = if rustix::process::getuid().is_root() { "user root;" } else { "" };
     let all = format!(
-        "{user} daemon off; pid {0}/pid; error_log {0}/errors; events {{}}\nhttp {{ access_log off; {temporary}\n{snippet} }}",
+        "{user} daemon off; master_process off; pid {0}/pid; error_log {0}/errors; events {{}}\nhttp {{ access_log off; {temporary}\n{snippet} }}",
         dir.display()
     );
     fs::write(dir.join("nginx.conf"), all).expect("a file");
