@@ -79,7 +79,7 @@ pub fn write<S: Serializer>(object: &Map<String, Value>, to: S) -> Result<S::Ok,
     to.collect_map(object.iter().map(|(key, value)| (key, Exact(value))))
 }
 
-/// Writes an object as [`write`] does, and null where there is none.
+/// Writes an object as [`write()`] does, and null where there is none.
 pub fn write_if_any<S: Serializer>(object: &Option<Map<String, Value>>, to: S) -> Result<S::Ok, S::Error> {
     match object {
         Some(object) => write(object, to),

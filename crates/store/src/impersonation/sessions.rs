@@ -1,5 +1,5 @@
 //! Impersonation sessions: a user acts as another user with that user's consent. Each request judges a session from
-//! what [`look`] reads. The event that ends a session also records its end, so an ended session stays ended.
+//! what [`load`] reads. The event that ends a session also records its end, so an ended session stays ended.
 
 pub use super::session::{Cause, End, Party, Session};
 
