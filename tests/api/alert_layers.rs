@@ -6,6 +6,7 @@ mod provisioned;
 mod refused;
 mod saved;
 mod shown;
+mod slow_router;
 
 use bailiwick_testkit::{Persona, Reply, Test};
 use serde_json::{Value, json};

@@ -28,8 +28,8 @@ use tokio::sync::Notify;
 
 /// Tenants pushed at once.
 const AT_ONCE: i64 = 10;
-/// How long a push may take before another process takes over: longer than the request timeout of the router.
-const LEASE: Duration = Duration::from_secs(60);
+/// How much longer than one request to the router a push may take before another process takes over.
+const SPARE: Duration = Duration::from_secs(35);
 /// Waits after failures: 1, 3, 5, 10, 20 … seconds.
 const RETRY: Backoff = Backoff::new(
     &[Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(5)],
@@ -172,7 +172,8 @@ pub async fn work_off(service: &Alerts) -> Result<usize> {
 async fn push(service: &Alerts, whose: Whose) -> Result<usize> {
     let Some(client) = &service.state.provisioning.client else { return Ok(0) };
     let now = service.platform.now();
-    let due = alert_tenants::claim(&service.platform.db, whose, now, now.plus(LEASE), AT_ONCE).await?;
+    let lease = service.settings.alerting.limits.write_timeout + SPARE;
+    let due = alert_tenants::claim(&service.platform.db, whose, now, now.plus(lease), AT_ONCE).await?;
     if due.is_empty() {
         return Ok(0);
     }
