@@ -177,7 +177,8 @@ fn security(credential: Credential) -> Value {
 fn path_parameters(path: &str) -> impl Iterator<Item = Value> {
     path.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| {
         let mut parameter =
-            json!({"name": name, "in": "path", "required": true, "schema": query::of_path(name)});
+            json!({"name": name, "in": "path", "required": true, "description": query::about_part(name),
+                "schema": query::of_path(name)});
         if name == "service" {
             parameter["description"] = json!(SERVICE);
             parameter["example"] = json!("alertmanager");

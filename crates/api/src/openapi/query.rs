@@ -212,6 +212,24 @@ pub(super) fn parameters(operation: &str) -> impl Iterator<Item = Value> + use<>
     })
 }
 
+/// What a part of a path names.
+pub(super) fn about_part(name: &str) -> &'static str {
+    match name {
+        "id" => "Id of the object.",
+        "org_id" => "Id of the organization.",
+        "entity_type" => "Family of organizations.",
+        "backup_id" => "Id of the backup.",
+        "inventory_id" => "Number of the inventory record.",
+        "product_id" => "Id of the product.",
+        "asset" => "Name of the picture or text.",
+        "token" => "Token of the link.",
+        "silence_id" => "Id of the silence.",
+        "session_id" => "Id of the impersonation session.",
+        "fingerprint" => "Fingerprint of the alert.",
+        _ => "Part of the address.",
+    }
+}
+
 /// The schema of a part of a path.
 pub(super) fn of_path(name: &str) -> Value {
     let words: Vec<&str> = match name {
@@ -224,57 +242,57 @@ pub(super) fn of_path(name: &str) -> Value {
 
 fn meaning(name: &str) -> (Value, &'static str) {
     let (kind, about) = match name {
-        "page" => ("integer", "From 1."),
-        "page_size" => ("integer", "Rows of a page; more than the most are the most."),
-        "sort_by" => ("string", "What rows go by; an unknown one gives the usual order."),
-        "sort_direction" => ("string", "Direction of that order."),
-        "search" => ("string", "Text that must occur, in any case."),
-        "status" => ("string", "State to show; repeat for several."),
-        "state" => ("string", "As `status`."),
+        "page" => ("integer", "Number of the page, from 1."),
+        "page_size" => ("integer", "Rows of a page; a number above the maximum gives the maximum."),
+        "sort_by" => ("string", "Field to order by; an unknown one gives the default order."),
+        "sort_direction" => ("string", "Direction of the order."),
+        "search" => ("string", "Text to find, upper and lower case alike."),
+        "status" => ("string", "State to list; repeat for several."),
+        "state" => ("string", "State to list; repeat for several."),
         "created_by" => ("string", "Id of the creating user or organization."),
         "organization_id" => ("string", "Id of an organization."),
-        "include_hierarchy" => ("boolean", "Whether `organization_id` takes in what is below."),
-        "include" => ("string", "`descendants`: also what is below the organizations named."),
+        "include_hierarchy" => ("boolean", "Whether `organization_id` includes the organizations below."),
+        "include" => ("string", "`descendants`: also the organizations below the named ones."),
         "role" => ("string", "Key of a role."),
         "type" => ("string", "Type; repeat for several."),
         "version" => ("string", "`<product>:<version>`, or a version of any product."),
         "system_id" => ("string", "Id of a system."),
         "system_key" => ("string", "Key of a system."),
-        "period" => ("string", "Days to look back, as the operation allows."),
+        "period" => ("string", "Days to look back; the operation defines which."),
         "timeout" => ("integer", "Minutes after which a system counts as inactive."),
-        "format" => ("string", "Form of the answer, as the operation allows."),
-        "from_date" | "to_date" => ("string", "Date or time, RFC 3339."),
+        "format" => ("string", "Format of the answer; the operation defines which."),
+        "from_date" | "to_date" => ("string", "Date or time in RFC 3339."),
         "severity" => ("string", "Severity; repeat for several."),
         "category" => ("string", "Category of change; repeat for several."),
         "diff_type" => ("string", "Kind of change; repeat for several."),
         "inventory_id" => ("integer", "Number of a record."),
         "alertname" => ("string", "Name of an alert."),
-        "assigned_user_id" => ("string", "Id of who has taken charge."),
+        "assigned_user_id" => ("string", "Id of the user in charge."),
         "event" => ("string", "Kind of event."),
         "api_key_id" => ("string", "Id of an API key."),
-        "as" => ("string", "On which side of the sessions the caller stands; `target` unless given."),
+        "as" => ("string", "Side of the caller in the sessions; `target` by default."),
         "fields" => ("string", "`meta`: records without their documents."),
-        "vat" => ("string", "VAT number to look for."),
-        "exclude_id" => ("string", "Organization that is left out."),
+        "vat" => ("string", "VAT number to find."),
+        "exclude_id" => ("string", "Id of an organization to leave out."),
         "types" => ("string", "Type of event, `<what>.*`, or `*`; repeat for several."),
-        "object_id" => ("string", "Id of the object that it is about."),
-        "after" => ("string", "Only events behind this sequence number."),
-        "last_event_id" => ("string", "Sequence number to go on behind, like the header `Last-Event-ID`."),
-        "q" => ("string", "Text that must occur, in any case."),
-        "kinds" => ("string", "Kind of objects to search; all unless given. Repeat for several."),
+        "object_id" => ("string", "Id of the object that the entry is about."),
+        "after" => ("string", "Sequence number; only later events are listed."),
+        "last_event_id" => ("string", "Sequence number to continue after, like the header `Last-Event-ID`."),
+        "q" => ("string", "Text to find, upper and lower case alike."),
+        "kinds" => ("string", "Kind of objects to search, by default all; repeat for several."),
         "actor_id" => ("string", "Id of the user who acted."),
-        "action" => ("string", "Action, whole, like `system.create`."),
-        "cursor" => ("string", "`next_cursor` of the page before; empty for the first one."),
+        "action" => ("string", "Whole name of an action, such as `system.create`."),
+        "cursor" => ("string", "`next_cursor` of the previous page; empty for the first page."),
         "filter" => {
-            ("string", "Matcher, like `severity=\"critical\"`; repeat for several, which must all fit.")
+            ("string", "Matcher such as `severity=\"critical\"`; repeat for several, which must all match.")
         }
-        "receiver" => ("string", "Regular expression that the name of a receiver must fit whole."),
+        "receiver" => ("string", "Regular expression that the whole name of a receiver must match."),
         "receiver_matchers" => ("string", "Matcher of a receiver; repeat for several."),
         "active" | "silenced" | "inhibited" | "unprocessed" | "muted" | "expired" | "pending" => {
-            ("boolean", "Whether such ones are shown; they are unless told otherwise.")
+            ("boolean", "Whether entries in this state are listed, by default true.")
         }
-        "limit" | "top" => ("integer", "Most rows."),
-        _ => ("string", "Exact value."),
+        "limit" | "top" => ("integer", "Maximum number of rows."),
+        _ => ("string", "Exact value of the field."),
     };
     let mut schema = json!({"type": kind});
     if name == "page_size" {

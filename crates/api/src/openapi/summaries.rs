@@ -89,7 +89,7 @@ fn line(operation: &str) -> &'static str {
         "getInventoryChanges" => "How much has changed in the inventory of a system",
         "getLatestInventoryChanges" => "How much the latest inventory has changed",
         "listInventoryDiffs" => "List changes in the inventory of a system",
-        "getLatestInventoryDiffs" => "What the latest inventory has changed",
+        "getLatestInventoryDiffs" => "Changes of the newest inventory that changed anything",
         "getInventoryTimeline" => "Changes in the inventory of a system by day",
         "getInventory" => "An inventory record",
         "registerSystem" => "Register a system with its secret",
