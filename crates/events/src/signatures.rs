@@ -39,7 +39,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// As it is sent.
+    /// The message for a stored event, as subscribers receive it.
     pub fn of(event: Stored, source: &str) -> Message {
         let time = event.at.rfc3339(6);
         Message {

@@ -177,7 +177,7 @@ pub(super) fn allowed(
     Ok((decide(caller, action, &SubscriptionTarget { id: s.id, path: s.path }).granted()?, s))
 }
 
-/// One of them.
+/// Reads one subscription with its counts of deliveries.
 pub async fn show(service: &Events, caller: &Caller, id: Option<Uuid>) -> Result<View> {
     let (_, s) = load(service, caller, Action::Read, id).await?;
     let counts =
@@ -185,7 +185,7 @@ pub async fn show(service: &Events, caller: &Caller, id: Option<Uuid>) -> Result
     Ok(view(service, caller, s, counts, None))
 }
 
-/// Makes one, with a fresh secret.
+/// Creates a subscription with a fresh secret.
 pub async fn create(
     service: &Events,
     caller: &Caller,
@@ -257,7 +257,7 @@ pub async fn create(
     Ok(view(service, caller, new, Counts::default(), Some(secret)))
 }
 
-/// Changes one. Enabling it resets its count of failures.
+/// Changes a subscription. Enabling it resets its count of failures.
 pub async fn update(
     service: &Events,
     caller: &Caller,
@@ -315,7 +315,7 @@ pub async fn update(
     show(service, caller, Some(s.id)).await
 }
 
-/// Removes one with its deliveries.
+/// Deletes a subscription with its deliveries.
 pub async fn remove(service: &Events, caller: &Caller, ctx: &RequestContext, id: Option<Uuid>) -> Result<()> {
     let (_, stored) = load(service, caller, Action::Delete, id).await?;
     let mut tx = service.platform.db.begin().await?;

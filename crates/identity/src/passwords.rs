@@ -102,7 +102,7 @@ pub async fn verify(service: &Identity, password: &str, hash: Option<&str>) -> R
     Ok(is_right && hash.is_some())
 }
 
-/// Whether the text matches the hash. The permit `turn` is released when the check ends, even if the caller has left.
+/// Whether the text matches the hash. `permit` is released when the check ends, even if the caller has left.
 pub(crate) async fn hash_matches(text: &str, hash: &str, permit: OwnedSemaphorePermit) -> Result<bool> {
     let (password, hash) = (text.to_owned(), hash.to_owned());
     tokio::task::spawn_blocking(move || {

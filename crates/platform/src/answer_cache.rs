@@ -200,7 +200,7 @@ pub async fn computed<T: Serialize + DeserializeOwned>(
 /// As [`answer`], under a key with [`epochs`] that were read before.
 ///
 /// # Errors
-/// As above.
+/// The error of `make`, or the database's.
 pub async fn computed_at<T: Serialize + DeserializeOwned>(
     platform: &Platform,
     key: Key,

@@ -67,7 +67,7 @@ impl Upload {
         tokio::time::timeout(total, self.read(name, limit)).await.unwrap_or(Err(UploadFault::TimedOut))
     }
 
-    /// All parts of a body of at most `most` bytes; of each part as many bytes are kept as `kept` returns for its name.
+    /// All parts of a body of at most `most` bytes; of each part as many bytes are kept as `limit_of` returns for its name.
     /// A body with a longer announced length is refused unread.
     pub async fn parts(
         self,

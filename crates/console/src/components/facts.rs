@@ -95,7 +95,7 @@ fn processors(value: &Value) -> String {
     joined(&[if count.is_empty() { count } else { format!("{count} ×") }, text(&value["model"])], " ")
 }
 
-/// Used and all, `unit` bytes for each of what the document counts, or as many of it for a byte.
+/// Used and all memory; `bytes` turns a number of the document into bytes.
 fn memory(value: &Value, bytes: impl Fn(u64) -> u64) -> String {
     let number = |key: &str| value["system"][key].as_u64().map(&bytes);
     let used = number("used_bytes");

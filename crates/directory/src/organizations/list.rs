@@ -205,7 +205,7 @@ fn order(sort_by: &str, direction: SortDirection) -> Order {
     ORDERS.parse(sort_by).map_or_else(Order::default, |by| Order { by, direction })
 }
 
-/// The requested parents. With `hierarchy`, each one is looked up, and only those within the caller's reach count.
+/// The requested parents. With `include_hierarchy`, each one is looked up, and only those within the caller's reach count.
 async fn within(
     service: &Directory,
     scope: &Scope,

@@ -31,7 +31,7 @@ pub async fn set_suspended(
     Ok(())
 }
 
-/// Sets (`at`) or clears (none) the own deletion mark of a user of `home` that had the other state, and counts the user
+/// Sets (`at`) or clears (none) the own deletion mark of a user of `organization` that had the other state, and counts the user
 /// out or in.
 pub async fn set_deleted(
     tx: &mut Tx,

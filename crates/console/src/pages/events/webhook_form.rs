@@ -141,7 +141,7 @@ pub(crate) async fn update(
     }
 }
 
-/// The form; `known`: of a webhook that exists. `wrong`: what is wrong with which field.
+/// The form; `webhook`: one that exists. `wrong`: what is wrong with which field.
 async fn form(
     app: &App,
     session: &Session,

@@ -179,7 +179,7 @@ impl Fields {
     }
 }
 
-/// The form; `found`: a user who exists. `wrong`: what is wrong with which field.
+/// The form; `record`: a user who exists. `wrong`: what is wrong with which field.
 async fn form(
     app: &App,
     session: &Session,
