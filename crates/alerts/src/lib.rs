@@ -97,7 +97,7 @@ pub struct Parts {
     pub directory: Directory,
     /// Systems.
     pub fleet: Fleet,
-    /// The alert router, its limits, and what is kept between requests.
+    /// The alert router, its limits and its caches.
     pub state: AlertState,
 }
 

@@ -105,7 +105,7 @@ pub struct SilenceOutput {
     /// When the silence was last changed.
     #[schema(format = DateTime)]
     pub updated_at: String,
-    /// Name of whoever created the silence.
+    /// Name of the person or program that created the silence.
     pub created_by: String,
     /// Why the alerts are silenced.
     pub comment: String,

@@ -126,7 +126,7 @@ pub struct SilenceToSet {
     pub starts_at: String,
     /// When the silence ends, in RFC 3339.
     pub ends_at: String,
-    /// Name of whoever creates the silence.
+    /// Name of the person or program that creates the silence.
     pub created_by: String,
     /// Why the alerts are silenced.
     pub comment: String,
@@ -161,7 +161,7 @@ pub struct ShownSilence {
     /// When the silence was last changed.
     #[schema(format = DateTime)]
     pub updated_at: String,
-    /// Name of whoever created the silence.
+    /// Name of the person or program that created the silence.
     pub created_by: String,
     /// Why the alerts are silenced.
     pub comment: String,

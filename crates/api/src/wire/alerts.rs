@@ -85,7 +85,7 @@ pub struct AlertOutput {
     /// Address of whatever raised the alert. Absent when there is none.
     #[serde(rename = "generatorURL", skip_serializing_if = "String::is_empty")]
     pub generator_url: String,
-    /// The user in charge of the alert; null when nobody is.
+    /// The user in charge of the alert; null if there is none.
     #[serde(rename = "assigned_to")]
     #[schema(required = true)]
     pub assigned_to: Option<AssigneeOutput>,

@@ -45,8 +45,7 @@ impl Event {
 pub struct EventList {
     /// The events of this page.
     pub events: Vec<Event>,
-    /// Sequence number of the newest event that is no longer kept. A reader who has read less far may have missed
-    /// events.
+    /// Sequence number of the newest deleted event. A reader at a lower number may have missed events.
     pub removed_up_to: String,
     /// Position of this page in the list.
     pub pagination: Pagination,

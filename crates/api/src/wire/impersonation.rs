@@ -61,7 +61,7 @@ pub struct ConsentAnswer {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct StartInput {
-    /// Id of a user who has consented.
+    /// Id of the user to impersonate.
     #[schema(required = true, nullable = false)]
     pub user_id: Option<String>,
 }
