@@ -81,11 +81,23 @@ impl DeliveryTest {
     }
 
     async fn with(engine: Engine, change: impl FnOnce(&mut Settings)) -> DeliveryTest {
+        DeliveryTest::of(change, async |settings| Test::with(engine, settings).await).await
+    }
+
+    /// Nothing is sent but by [`after`](DeliveryTest::after).
+    async fn step_by_step(engine: Engine, change: impl FnOnce(&mut Settings)) -> DeliveryTest {
+        DeliveryTest::of(change, async |settings| Test::without_background(engine, settings).await).await
+    }
+
+    async fn of(
+        change: impl FnOnce(&mut Settings),
+        service: impl AsyncFnOnce(Settings) -> Test,
+    ) -> DeliveryTest {
         let smtp = SmtpSink::start().await.unwrap_or_else(|e| panic!("{e}"));
         let hook = Recorder::start(|_| Answer::status(200)).await.unwrap();
         let mut settings = settings(smtp.port());
         change(&mut settings);
-        let t = Test::with(engine, settings).await;
+        let t = service(settings).await;
         let tree = t.tree().await;
         let system = t.system(tree.customer).await;
         let test = DeliveryTest { t, system, hook, smtp };

@@ -30,6 +30,7 @@ pub struct Test {
     pub database_url: String,
     /// Processes on the database so far. Each draws other ids: with the same ones, two rows would meet in one key.
     processes: Arc<AtomicU64>,
+    has_background: bool,
     router: Router,
     kept: Arc<engine::Kept>,
     _assets: Option<tempfile::TempDir>,
@@ -49,7 +50,19 @@ impl Test {
     }
 
     /// A fresh service with these settings and other roles.
-    pub async fn with_catalogue(engine: Engine, mut settings: Settings, catalogue: Catalogue) -> Test {
+    pub async fn with_catalogue(engine: Engine, settings: Settings, catalogue: Catalogue) -> Test {
+        let test = Test { has_background: true, ..Test::build(engine, settings, catalogue).await };
+        test.app.start_background().await;
+        test
+    }
+
+    /// A fresh service without background work, nor have its replicas any: the test takes each step itself. Between two
+    /// steps of a test with background work, a worker may have taken one of its own.
+    pub async fn without_background(engine: Engine, settings: Settings) -> Test {
+        Test::build(engine, settings, Catalogue::built_in().clone()).await
+    }
+
+    async fn build(engine: Engine, mut settings: Settings, catalogue: Catalogue) -> Test {
         let assets = tempfile::tempdir().expect("a directory");
         if matches!(settings.assets.location, ObjectLocation::Nowhere) {
             settings.assets.location = ObjectLocation::Files(assets.path().join("assets"));
@@ -58,10 +71,20 @@ impl Test {
         let clock = Arc::new(ManualClock::new());
         let entropy = Arc::new(SeededEntropy::new(2));
         let app = engine::build(settings, db, clock.clone(), entropy.clone(), catalogue);
-        app.start_background().await;
         let router = router(&app);
         let processes = Arc::new(AtomicU64::new(1));
-        Test { app, clock, entropy, engine, database_url, processes, router, kept, _assets: Some(assets) }
+        Test {
+            app,
+            clock,
+            entropy,
+            engine,
+            database_url,
+            processes,
+            has_background: false,
+            router,
+            kept,
+            _assets: Some(assets),
+        }
     }
 
     /// A second process on the same database and clock (PostgreSQL).
@@ -83,7 +106,9 @@ impl Test {
             entropy.clone(),
             (*self.app.platform.catalogue).clone(),
         );
-        app.start_background().await;
+        if self.has_background {
+            app.start_background().await;
+        }
         let router = router(&app);
         Test {
             app,
@@ -92,6 +117,7 @@ impl Test {
             engine: self.engine,
             database_url: self.database_url.clone(),
             processes: self.processes.clone(),
+            has_background: self.has_background,
             router,
             kept: self.kept.clone(),
             _assets: None,

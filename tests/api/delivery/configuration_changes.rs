@@ -61,7 +61,7 @@ on_both!(removed_recipients_are_not_retried, |engine| async {
 });
 
 on_both!(groups_that_fit_no_configuration_are_made_anew, |engine| async {
-    let test = DeliveryTest::start(engine).await;
+    let test = DeliveryTest::step_by_step(engine, |_| {}).await;
     test.push(&["a"], None).await;
     test.after(Duration::ZERO).await;
     run(&test, "UPDATE router_alerts SET group_id = 'of another version'").await;

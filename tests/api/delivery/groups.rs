@@ -5,7 +5,7 @@ use bailiwick_alerts as alerts;
 
 // Proves spec: acceptance#scenarios 34.
 on_both!(one_mail_and_one_webhook_for_each_news, |engine| async {
-    let test = DeliveryTest::start(engine).await;
+    let test = DeliveryTest::step_by_step(engine, |_| {}).await;
     test.push(&["a"], None).await;
     test.after(29 * SECOND).await;
     assert_eq!(test.received(), [""; 0]);
@@ -55,7 +55,7 @@ on_both!(one_mail_and_one_webhook_for_each_news, |engine| async {
 
 // Proves spec: acceptance#scenarios 34.
 on_both!(a_webhook_and_a_mail_say_exactly_this, |engine| async {
-    let test = DeliveryTest::start(engine).await;
+    let test = DeliveryTest::step_by_step(engine, |_| {}).await;
     // A recipient who wants no HTML, and does not state a language.
     let mut layer = test.layer();
     let plain = json!({"address": "plain@example.org", "format": "plain"});
@@ -116,7 +116,7 @@ on_both!(a_webhook_and_a_mail_say_exactly_this, |engine| async {
 });
 
 on_both!(old_alerts_are_sent_at_once, |engine| async {
-    let test = DeliveryTest::start(engine).await;
+    let test = DeliveryTest::step_by_step(engine, |_| {}).await;
     let mut alert = test.alert("a", None);
     alert["startsAt"] = json!(ManualClock::START.minus(31 * SECOND).rfc3339(0));
     test.client().push(&json!([alert]).to_string()).await.expect(200);
@@ -125,7 +125,7 @@ on_both!(old_alerts_are_sent_at_once, |engine| async {
 });
 
 on_both!(alerts_resolved_before_the_first_flush_are_not_sent, |engine| async {
-    let test = DeliveryTest::start(engine).await;
+    let test = DeliveryTest::step_by_step(engine, |_| {}).await;
     test.push(&["a"], Some(10)).await;
     test.after(30 * SECOND).await;
     test.after(10 * MINUTE).await;
@@ -133,7 +133,7 @@ on_both!(alerts_resolved_before_the_first_flush_are_not_sent, |engine| async {
 });
 
 on_both!(silences_stop_it_and_their_end_lets_it_through, |engine| async {
-    let test = DeliveryTest::start(engine).await;
+    let test = DeliveryTest::step_by_step(engine, |_| {}).await;
     test.push(&["a", "b"], None).await;
     let now = test.t.app.platform.now();
     let silence = json!({
@@ -150,7 +150,7 @@ on_both!(silences_stop_it_and_their_end_lets_it_through, |engine| async {
 });
 
 on_both!(a_reminder_after_a_long_time, |engine| async {
-    let test = DeliveryTest::start(engine).await;
+    let test = DeliveryTest::step_by_step(engine, |_| {}).await;
     test.push(&["a"], Some(100_000)).await;
     test.after(30 * SECOND).await;
     assert_eq!(test.received().len(), 1);
@@ -161,7 +161,7 @@ on_both!(a_reminder_after_a_long_time, |engine| async {
 });
 
 on_both!(a_change_of_the_configuration_acts_at_once_and_repeats_nothing, |engine| async {
-    let test = DeliveryTest::start(engine).await;
+    let test = DeliveryTest::step_by_step(engine, |_| {}).await;
     test.push(&["a"], None).await;
     test.after(30 * SECOND).await;
     assert_eq!((test.received().len(), test.mails().len()), (1, 1));
@@ -190,7 +190,7 @@ on_both!(a_change_of_the_configuration_acts_at_once_and_repeats_nothing, |engine
 });
 
 on_both!(rows_stay_until_the_resolved_notification_and_not_for_ever, |engine| async {
-    let test = DeliveryTest::start(engine).await;
+    let test = DeliveryTest::step_by_step(engine, |_| {}).await;
     let rows = async || {
         alerts::purge_ended(&test.t.app.alerts).await.unwrap();
         let q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM router_alerts");
@@ -224,7 +224,7 @@ on_both!(rows_stay_until_the_resolved_notification_and_not_for_ever, |engine| as
 on_both!(telegram_messages_are_in_the_language_of_the_recipient, |engine| async {
     let bots = Recorder::start(|_| Answer::json(200, &json!({"ok": true}))).await.unwrap();
     let api = bots.url();
-    let test = DeliveryTest::with(engine, move |settings| {
+    let test = DeliveryTest::step_by_step(engine, move |settings| {
         settings.alerting.telegram = true;
         settings.alerting.telegram_api = api;
     })

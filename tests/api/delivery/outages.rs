@@ -123,7 +123,7 @@ on_both!(an_outage_is_one_of_all_processes, |engine| async {
 });
 
 on_both!(a_clock_that_is_set_back_delays_no_notification, |engine| async {
-    let test = DeliveryTest::start(engine).await;
+    let test = DeliveryTest::step_by_step(engine, |_| {}).await;
     let right = test.t.app.platform.now();
     test.t.advance(24 * 60 * MINUTE);
     test.push(&["a"], None).await;
@@ -134,7 +134,7 @@ on_both!(a_clock_that_is_set_back_delays_no_notification, |engine| async {
     test.after(Duration::ZERO).await;
     assert_eq!(test.received(), ["new alerts added firing: a firing, b firing"]);
     // A notification that was sent by the wrong clock is repeated when it is time.
-    let test = DeliveryTest::start(engine).await;
+    let test = DeliveryTest::step_by_step(engine, |_| {}).await;
     test.t.advance(24 * 60 * MINUTE);
     test.push(&["a"], None).await;
     test.after(30 * SECOND).await;
@@ -147,7 +147,7 @@ on_both!(a_clock_that_is_set_back_delays_no_notification, |engine| async {
 });
 
 on_both!(a_lease_of_a_clock_that_was_set_back_ends, |engine| async {
-    let test = DeliveryTest::start(engine).await;
+    let test = DeliveryTest::step_by_step(engine, |_| {}).await;
     test.push(&["a"], None).await;
     test.after(Duration::ZERO).await;
     let (dead, now) = (uuid::Uuid::from_u128(1), test.t.app.platform.now());
