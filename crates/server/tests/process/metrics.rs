@@ -169,6 +169,22 @@ fn the_documents_name_what_there_is(families: &BTreeSet<String>) {
     }
 }
 
+/// A line of the log that a rule quotes is a text of the program.
+#[test]
+fn rules_quote_what_is_logged() {
+    let rules = repository().join("packaging/prometheus/bailiwick.rules.yml");
+    let rules = std::fs::read_to_string(rules).expect("a file");
+    let quoted = rules.split("(`").skip(1).filter_map(|rest| rest.split("`)").next());
+    let lines: Vec<&str> = quoted.filter(|text| text.starts_with(char::is_lowercase)).collect();
+    assert!(lines.len() > 2, "{lines:?}");
+    for line in lines {
+        let mut grep = Command::new("grep");
+        grep.current_dir(repository()).args(["-rqF", "--include=*.rs", "--exclude-dir=tests"]);
+        let found = grep.args(["--", &format!("\"{line}\""), "crates"]).status().expect("grep");
+        assert!(found.success(), "{line}");
+    }
+}
+
 /// Every queue has a rule that fires when its oldest entry grows old, and a panel of ages that does not leave it out;
 /// so have jobs.
 fn each_queue_has_a_rule_and_a_panel(page: &str) {
