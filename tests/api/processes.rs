@@ -86,7 +86,9 @@ api_test!(a_lost_secret_is_given_up_while_no_process_runs, |t| async move {
     assert_eq!(admit(&t, &given(1, None)).await, Ok(()));
     other(&t, "a", &given(1, None)).await;
     let adopt = async |given: &SecretFingerprints| {
-        secrets::adopt(&t.app.platform.db, t.app.platform.now(), given).await.unwrap()
+        let tx = secrets::adopt(&t.app.platform.db, t.app.platform.now(), given).await.unwrap()?;
+        tx.commit().await.unwrap();
+        Ok::<(), String>(())
     };
     // The adopting process holds a SQLite file alone.
     if t.engine == Engine::Postgres {

@@ -8,7 +8,7 @@
 use crate::{Platform, keys::fingerprint, processes};
 use bailiwick_domain::{Result, Ts};
 use bailiwick_store::{
-    Db, StoreError, organizations,
+    Db, StoreError, Tx, organizations,
     processes::Process,
     secrets::{self, UsedSecret},
 };
@@ -175,7 +175,8 @@ pub async fn resealed(platform: &Platform) -> Result<()> {
 }
 
 /// Makes the secret the only one of the database. Values that were sealed with other secrets are lost. On SQLite the
-/// caller must hold the file alone.
+/// caller must hold the file alone. The caller ends all sessions in the returned transaction and commits it: without
+/// their keys no token is accepted, but cookies would be.
 ///
 /// # Errors
 /// The database's; the inner error names a process that serves.
@@ -183,15 +184,14 @@ pub async fn adopt(
     db: &Db,
     now: Ts,
     fingerprints: &SecretFingerprints,
-) -> Result<Result<(), String>, StoreError> {
+) -> Result<Result<Tx, String>, StoreError> {
     let mut tx = secrets::begin(db).await?;
     if let Some(other) = processes::alive(&mut tx, now).await?.first().filter(|_| db.is_postgres()) {
         return Ok(Err(other.host.clone()));
     }
     secrets::forget(&mut tx).await?;
     secrets::remember(&mut tx, &fingerprints.present, now).await?;
-    tx.commit().await?;
-    Ok(Ok(()))
+    Ok(Ok(tx))
 }
 
 #[cfg(test)]

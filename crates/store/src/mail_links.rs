@@ -88,7 +88,7 @@ const GET: &str = "SELECT user_id, address, created_at, expires_at FROM mail_lin
 const TAKE: &str = "UPDATE mail_links SET ended_at = ? WHERE token_hash = ? AND purpose = ? AND expires_at > ? AND ended_at IS NULL";
 const END_OF_USER: &str =
     "UPDATE mail_links SET ended_at = ? WHERE user_id = ? AND purpose = ? AND ended_at IS NULL";
-const COUNT_SINCE: &str = "SELECT CAST(count(*) AS BIGINT) FROM mail_links \
+const COUNT_SINCE: &str = "SELECT CAST(count(*) AS BIGINT), min(created_at) FROM mail_links \
     WHERE user_id = ? AND purpose = ? AND created_at > ?";
 const PURGE: &str = "DELETE FROM mail_links WHERE expires_at < ?";
 
@@ -181,11 +181,16 @@ pub async fn end_of_user(tx: &mut Tx, id: UserId, purpose: Purpose, now: Ts) -> 
     Q::new(END_OF_USER).bind(now).bind(id).bind(purpose.as_str()).run(tx).await
 }
 
-/// How many links were made for a user after `since`, used ones too.
-pub async fn count_since(tx: &mut Tx, id: UserId, purpose: Purpose, since: Ts) -> Result<u64, StoreError> {
-    let row: Option<(i64,)> =
-        Q::new(COUNT_SINCE).bind(id).bind(purpose.as_str()).bind(since).optional(tx).await?;
-    Ok(row.map_or(0, |(n,)| u64::try_from(n).unwrap_or(0)))
+/// How many links were made for a user after `since`, used ones too, and when the first of them was.
+pub async fn count_since(
+    tx: &mut Tx,
+    id: UserId,
+    purpose: Purpose,
+    since: Ts,
+) -> Result<(u64, Option<Ts>), StoreError> {
+    let (count, first): (i64, Option<TsCodec>) =
+        Q::new(COUNT_SINCE).bind(id).bind(purpose.as_str()).bind(since).one(tx).await?;
+    Ok((u64::try_from(count).unwrap_or(0), first.map(Ts::from)))
 }
 
 /// Removes links that expired before `before`.

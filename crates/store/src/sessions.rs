@@ -156,6 +156,8 @@ pub(crate) const WITH_USERS: &str = concat!(
      WHERE c.id "
 );
 
+const GET: &str = concat!("SELECT ", chain_columns!(), " FROM session_chains c WHERE c.id = ?");
+
 const LOCK: &str =
     concat!("SELECT ", chain_columns!(), " FROM session_chains c WHERE c.id = ? [[FOR UPDATE||]]");
 
@@ -192,11 +194,15 @@ const REVOKE_OTHERS_OF_USER: &str = "UPDATE session_chains SET revoked_at = ?, r
 const REVOKE_OF_LOGIN: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
      WHERE login_id = ? AND revoked_at IS NULL";
 
+const REVOKE_ALL: &str =
+    "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? WHERE revoked_at IS NULL";
+
 const PURGE: &str = "DELETE FROM session_chains WHERE expires_at < ? AND NOT EXISTS \
      (SELECT 1 FROM impersonation_sessions s WHERE s.impersonator_user_id = session_chains.user_id \
      AND s.chain_id = session_chains.id AND s.expires_at > ?)";
 
 pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    GET,
     LOCK,
     INSERT,
     ROTATE,
@@ -209,6 +215,7 @@ pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
     REVOKE_OF_USER,
     REVOKE_OTHERS_OF_USER,
     REVOKE_OF_LOGIN,
+    REVOKE_ALL,
     PURGE
 ];
 
@@ -230,6 +237,11 @@ pub async fn with_users(db: &Db, ids: Vec<Uuid>) -> Result<Vec<(Chain, Identifie
     }
     let rows = q.all::<SessionRow>(db).await?;
     rows.into_iter().map(|row| Ok((row.chain.into(), row.user.into_identified()?))).collect()
+}
+
+/// The chain, live or not.
+pub async fn get(on: impl Into<On<'_>>, id: ChainId) -> Result<Option<Chain>, StoreError> {
+    Ok(Q::new(GET).bind(id).optional::<ChainRow>(on).await?.map(Chain::from))
 }
 
 /// The chain, held until the transaction ends.
@@ -373,6 +385,11 @@ pub async fn of_issuer_session(
 /// Ends the chains exchanged from a provider login.
 pub async fn revoke_of_login(tx: &mut Tx, login: LoginId, at: Ts, reason: &str) -> Result<u64, StoreError> {
     Q::new(REVOKE_OF_LOGIN).bind(at).bind(reason).bind(login).run(tx).await
+}
+
+/// Ends the chains of all users.
+pub async fn revoke_all(tx: &mut Tx, at: Ts, reason: &str) -> Result<u64, StoreError> {
+    Q::new(REVOKE_ALL).bind(at).bind(reason).run(tx).await
 }
 
 /// Ends the chains of all users of an organization of this type and of everything below it.

@@ -1,6 +1,7 @@
 //! The caller's own sessions (spec: account#sessions).
 
 use super::*;
+use bailiwick_store::sessions::{Chain, Device};
 
 async fn list(t: &Test, session: &Session) -> Vec<Value> {
     let reply = t.get("/api/me/sessions").bearer(&session.token).send().await;
@@ -54,6 +55,61 @@ api_test!(a_session_is_ended_with_the_browser_login_it_came_from, |t| async move
     let own_id = own.chain.to_string();
     end(&own.token, &own_id).await.expect(200);
     assert_reason(me(&t, &own).await, "token has been revoked", "user logout");
+});
+
+/// More sessions and logins of the user than a list shows.
+async fn begin_many(t: &Test, user: UserId) {
+    t.advance(Duration::from_secs(1));
+    let now = t.app.platform.now();
+    let later = now.plus(Duration::from_secs(3600));
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    for n in 0..500 {
+        let login = logins::Login {
+            id: t.app.platform.fresh(),
+            user_id: user,
+            authenticated_at: now,
+            methods: SignInMethods::of(SignInMethod::Password),
+            expires_at: later,
+        };
+        logins::insert(&mut tx, &login, format!("cookie {n}").as_bytes()).await.unwrap();
+        let chain = Chain {
+            id: t.app.platform.fresh(),
+            user_id: user,
+            login_id: None,
+            created_at: now,
+            signed_in_at: now,
+            methods: None,
+            issuer_session: None,
+            refresh_id: t.app.platform.fresh(),
+            refresh_issued_at: now,
+            expires_at: later,
+            revoked: None,
+        };
+        bailiwick_store::sessions::insert(&mut tx, &chain, &Device::default()).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+}
+
+api_test!(a_session_older_than_those_of_the_list_ends_like_any_other, |t| async move {
+    let user = user(&t).await;
+    let (provider, login) = provider_token(&t, user, "bailiwick").await;
+    let (one, two) = (exchanged(&t, &provider, "one").await, exchanged(&t, &provider, "two").await);
+    begin_many(&t, user).await;
+    let three = exchanged(&t, &provider, "three").await;
+    let own = session(&t, user).await;
+    assert!(list(&t, &own).await.iter().all(|session| session["user_agent"] != "one"));
+    let end = async |caller: &str, of: &str| {
+        let path = format!("/api/me/sessions/{}", part(of, 1)["sid"].as_str().unwrap());
+        t.delete(&path).bearer(caller).send().await
+    };
+    // The request comes from the same login, which stays.
+    for ended in [&three, &one] {
+        end(&two, ended).await.expect(200);
+        t.get("/api/me").bearer(ended).send().await.expect(401);
+        t.get("/api/me").bearer(&two).send().await.expect(200);
+    }
+    auth::end_open(&t.app.identity, user, Some(login.0)).await.unwrap();
+    t.get("/api/me").bearer(&two).send().await.expect(401);
 });
 
 api_test!(all_other_sessions_end_at_once, |t| async move {

@@ -243,11 +243,12 @@ pub async fn check_own_changes(service: &Events, tx: &mut Tx, user: UserId, now:
     if !is_on(service) {
         return Ok(());
     }
-    let made = mail_links::count_since(tx, user, Purpose::Address, now.minus(OWN_CHANGES_WINDOW)).await?;
+    let since = now.minus(OWN_CHANGES_WINDOW);
+    let (made, first) = mail_links::count_since(tx, user, Purpose::Address, since).await?;
     if made < OWN_CHANGES {
         return Ok(());
     }
-    Err(Error::TooMany { retry_after: OWN_CHANGES_WINDOW })
+    Err(Error::TooMany { retry_after: first.unwrap_or(now).since(since) })
 }
 
 /// A request for a new password; see [`Task::Forgotten`].
@@ -270,7 +271,7 @@ async fn forgotten_link(
         return Ok(None);
     }
     let Some(addresses) = mail_links::addresses(&mut *tx, user).await? else { return Ok(None) };
-    let made = mail_links::count_since(tx, user, Purpose::Password, now.minus(PASSWORD_LINK)).await?;
+    let (made, _) = mail_links::count_since(tx, user, Purpose::Password, now.minus(PASSWORD_LINK)).await?;
     if made >= u64::from(service.settings.limits.forgotten_mails) {
         tracing::info!(user_id = %user, "too many requests for a new password: no mail");
         return Ok(None);

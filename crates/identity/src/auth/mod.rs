@@ -25,7 +25,7 @@ pub use own_sessions::{OwnSession, end_other_sessions, end_session, own_sessions
 pub use password_limit::{Failures, GuessTarget};
 pub(crate) use revoke::revoke_chain;
 pub use revoke::{Destroyed, end_impersonations_of_destroyed, end_impersonations_of_revoked};
-pub use revoke::{Reason, revoke_login_chains, revoke_organization, revoke_user};
+pub use revoke::{Reason, revoke_all, revoke_login_chains, revoke_organization, revoke_user};
 pub use sessions::{Session, chain_of, issue_operator_token, issue_token, logout, purge_expired, refresh};
 pub(crate) use sessions::{SignIn, resume, start};
 pub use token_lookup::TokenLookup;

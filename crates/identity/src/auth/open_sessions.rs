@@ -55,8 +55,7 @@ pub async fn end_open(service: &Identity, user: UserId, only: Option<Uuid>) -> R
 }
 
 async fn end_one(tx: &mut Tx, user: UserId, id: Uuid, now: Ts) -> Result<bool> {
-    let login = logins::open_of_user(&mut *tx, user, now).await?.into_iter().find(|login| login.id.0 == id);
-    if login.is_some() {
+    if logins::is_open(tx, user, LoginId(id), now).await? {
         logins::end(tx, LoginId(id), now).await?;
         revoke_login_chains(tx, now, LoginId(id)).await?;
         return Ok(true);

@@ -14,7 +14,7 @@ use bailiwick_policy::{Caller, own_account};
 use bailiwick_store::{
     Tx, identities,
     oidc::logins,
-    sessions::{self, OpenChain},
+    sessions::{self, Chain, OpenChain},
 };
 use serde_json::json;
 
@@ -61,12 +61,13 @@ pub async fn end_session(
     let now = service.platform.now();
     // Locks in the order user, login, chain, as everywhere.
     let mut tx = begin(service, user).await?;
-    let open = sessions::open_of_user(&mut tx, user, now).await.map_err(unreadable)?;
-    let login_of = |id| open.iter().find(|chain| chain.id == id).map(|chain| chain.login_id);
-    let login = login_of(id).ok_or_else(missing)?;
-    let present = chain_of(caller).filter(|present| *present != id);
-    let is_shared = login.is_some() && present.and_then(login_of).flatten() == login;
-    match login.filter(|_| !is_shared) {
+    let is_open = |chain: &Chain| chain.user_id == user && chain.revoked.is_none() && chain.expires_at > now;
+    let chain = sessions::get(&mut tx, id).await.map_err(unreadable)?.filter(is_open).ok_or_else(missing)?;
+    let present_login = match chain_of(caller).filter(|present| *present != id) {
+        Some(present) => sessions::login_of(&mut tx, present).await.map_err(unreadable)?,
+        None => None,
+    };
+    match chain.login_id.filter(|login| present_login != Some(*login)) {
         Some(login) => {
             logins::end(&mut tx, login, now).await.map_err(unreadable)?;
             revoke_login_chains(&mut tx, now, login).await?;

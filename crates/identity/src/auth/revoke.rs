@@ -139,6 +139,14 @@ pub async fn revoke_organization(
     Ok(())
 }
 
+/// Ends all sessions, and all provider logins with everything issued through them. No process may serve meanwhile.
+pub async fn revoke_all(tx: &mut Tx, now: Ts) -> Result<()> {
+    interactions::forget_all(tx).await?;
+    logins::end_all(tx, now).await?;
+    sessions::revoke_all(tx, now, Reason::Logout.as_str()).await?;
+    Ok(end_impersonations(tx, Which::All, now).await?)
+}
+
 /// Ends one chain, which is locked, and the impersonation session bound to it.
 pub(crate) async fn revoke_chain(
     tx: &mut Tx,

@@ -60,7 +60,7 @@ pub(crate) async fn code(
         return Ok(Checked::TooMany { retry_after: began_at.plus(WINDOW).since(now) });
     }
     if let Some(application) = factors::totp(&mut *tx, user).await?
-        && let Some(step) = totp::fresh_step(service, &application, typed, now)?
+        && let Some(step) = totp::fresh_step(service, user, &application, typed, now)?
     {
         factors::use_totp(tx, user, step, now).await?;
         factors::set_wrong_codes(tx, user, WrongCodes::default()).await?;

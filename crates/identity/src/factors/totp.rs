@@ -113,14 +113,19 @@ pub(super) fn is_code(text: &str) -> bool {
     is_form && digits == 6
 }
 
-/// The time step of a code, unless it or a later one was used before.
+/// The time step of a code of the user's application, unless it or a later one was used before. No code is right when
+/// the service's secret was given up since: the user needs another factor or a reset.
 pub(super) fn fresh_step(
     service: &Identity,
+    user: UserId,
     application: &factors::Totp,
     code: &str,
     now: Ts,
 ) -> Result<Option<u64>> {
-    let secret = service.platform.keys.open(STORED, &application.sealed)?;
+    let Ok(secret) = service.platform.keys.open(STORED, &application.sealed) else {
+        tracing::warn!(%user, "an authenticator application cannot be opened with the configured secret");
+        return Ok(None);
+    };
     let step = step_of(&secret, code, now)?;
     Ok(step.filter(|step| application.last_step.is_none_or(|last| *step > last)))
 }

@@ -9,7 +9,7 @@ use bailiwick_alerts::config as alert_config;
 use bailiwick_app::{App, database::Db};
 use bailiwick_domain::Clock;
 use bailiwick_events::subscriptions;
-use bailiwick_identity::{factors, logto_sync, oidc::keys};
+use bailiwick_identity::{auth, factors, logto_sync, oidc::keys};
 use bailiwick_platform::secrets::{self, Purpose, SecretFingerprints, SecretRefused};
 use std::fs;
 
@@ -163,17 +163,18 @@ pub async fn adopt(config: &Config) -> Result<(), String> {
         Some(located) => located,
         None => config::make_secret(config, &SystemEntropy)?,
     };
-    let adopted = secrets::adopt(&db, SystemClock.now(), &given(config, &located)?).await;
+    let now = SystemClock.now();
+    let adopted = secrets::adopt(&db, now, &given(config, &located)?).await.map_err(|e| e.to_string())?;
+    let mut tx = adopted.map_err(|host| format!("{host} serves this database: stop it first"))?;
+    auth::revoke_all(&mut tx, now).await.map_err(|e| e.to_string())?;
+    tx.commit().await.map_err(|e| e.to_string())?;
     db.close().await;
-    match adopted.map_err(|e| e.to_string())? {
-        Ok(()) => {
-            print(&format!(
-                "{} is the database's now. Everybody signs in again; alert recipients with secrets, event subscriptions and \
-                 mails that were sealed with another one stay unusable until they are saved anew.\n",
-                located.origin
-            ));
-            Ok(())
-        }
-        Err(host) => Err(format!("{host} serves this database: stop it first")),
-    }
+    print(&format!(
+        "{} is the database's now. Everybody signs in again. What was sealed with another one stays unusable: authenticator \
+         applications until they are set up anew (people without another second factor need `bailiwick user \
+         reset-second-factor`), alert recipients with secrets and event subscriptions until they are saved anew; waiting mails \
+         are given up.\n",
+        located.origin
+    ));
+    Ok(())
 }

@@ -1,8 +1,11 @@
 //! The secret of a database: the service refuses a wrong or a lost one, and replacing it on purpose ends no session.
 
-use crate::program::{Serving, command, execute, refused, run, text};
+use crate::{
+    program::{Serving, command, execute, refused, run, text},
+    proxies::after,
+};
 use bailiwick_testkit::parts::postgres;
-use std::path::Path;
+use std::{path::Path, process::Command};
 
 const OLD: &str = "the first secret, 32 bytes or more";
 const NEW: &str = "another secret of at least 32 bytes";
@@ -200,12 +203,36 @@ async fn processes_that_roll_one_after_another_keep_every_session() {
     assert!(back.contains("was replaced"), "{back}");
 }
 
+/// The page to which a browser comes from an address below [`PUBLIC`], and behind it the page's address. The browser
+/// keeps its cookies in the directory.
+fn browse(dir: &Path, serving: &Serving, arguments: &[&str], address: &str) -> String {
+    let service = format!("fleet.example.org:80:{}", serving.url.trim_start_matches("http://"));
+    let mut curl = Command::new("curl");
+    curl.current_dir(dir).args(["-sSL", "--noproxy", "*", "--max-time", "60"]);
+    curl.args(["-c", "cookies", "-b", "cookies", "--connect-to", &service]);
+    curl.args(["-w", "\nit is at \"%{url_effective}"]).args(arguments).arg(address);
+    text(&curl.output().expect("curl"))
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_secret_that_is_lost_for_good_is_given_up_on_purpose() {
     let dir = tempfile::tempdir().expect("a directory");
     let dir = dir.path();
     let mut serving = Serving::start(dir, &[PUBLIC]).await;
     let token = serving.owner_token();
+    let console = format!("{}/console/", PUBLIC.1);
+    let page = browse(dir, &serving, &[], &console);
+    let form_token = after(&page, "name=\"form_token\" value=\"");
+    let form = [
+        "--data-urlencode",
+        &format!("form_token={form_token}"),
+        "--data-urlencode",
+        &format!("name={OWNER}"),
+        "--data-urlencode",
+        "password=Correct-Horse-7-Battery",
+    ];
+    let home = browse(dir, &serving, &form, after(&page, "\nit is at \""));
+    assert!(home.contains("/console/sign-out"), "{home}");
     let busy = no(dir, &[("BAILIWICK_SECRET", NEW)], &["keys", "adopt"]);
     assert!(busy.contains("another process"), "{busy}");
     assert!(serving.stop(), "{}", serving.log());
@@ -213,9 +240,11 @@ async fn a_secret_that_is_lost_for_good_is_given_up_on_purpose() {
     let lost = no(dir, &[], &["serve"]);
     assert!(lost.contains("keys adopt"), "{lost}");
     let printed = ok(dir, &[], &["keys", "adopt"]);
-    assert!(printed.contains("data/secret"), "{printed}");
+    assert!(printed.contains("data/secret") && printed.contains("authenticator"), "{printed}");
     let serving = Serving::start(dir, &[PUBLIC]).await;
     assert_eq!(serving.status_of(&token).await, 401, "it was signed with the one that is lost");
+    let page = browse(dir, &serving, &[], &console);
+    assert!(page.contains("name=\"form_token\"") && !page.contains("/console/sign-out"), "{page}");
     assert_eq!(serving.status_of(&serving.owner_token()).await, 200);
 }
 

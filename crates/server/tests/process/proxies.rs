@@ -80,7 +80,7 @@ impl Site {
 }
 
 /// The value of an attribute of the page's first element with this text before it.
-fn after<'a>(page: &'a str, before: &str) -> &'a str {
+pub fn after<'a>(page: &'a str, before: &str) -> &'a str {
     let (_, rest) = page.split_once(before).unwrap_or_else(|| panic!("no {before} in {page}"));
     rest.split('"').next().expect("an end")
 }

@@ -299,6 +299,7 @@ pub enum Which {
     AsBelow(OrgId, OrgType),
     /// Up to this many of the expired ones.
     Expired(i64),
+    All,
 }
 
 fn push_which(q: &mut Q, which: Which, now: Ts) {
@@ -343,6 +344,7 @@ fn push_which(q: &mut Q, which: Which, now: Ts) {
             .arg(now)
             .arg(limit);
         }
+        Which::All => {}
     }
 }
 

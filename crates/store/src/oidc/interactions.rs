@@ -125,6 +125,8 @@ const TAKE: &str = "DELETE FROM oidc_interactions WHERE id = ? AND browser_hash 
 
 const FORGET_USER: &str = "DELETE FROM oidc_interactions WHERE user_id = ?";
 
+const FORGET_ALL: &str = "DELETE FROM oidc_interactions WHERE user_id IS NOT NULL";
+
 const FORGET_OTHERS: &str = "DELETE FROM oidc_interactions WHERE user_id = ? AND id <> ?";
 
 const PURGE: &str = "DELETE FROM oidc_interactions WHERE expires_at < ?";
@@ -139,6 +141,7 @@ pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
     RESET,
     TAKE,
     FORGET_USER,
+    FORGET_ALL,
     FORGET_OTHERS,
     PURGE
 ];
@@ -254,6 +257,11 @@ pub async fn claim(tx: &mut Tx, interaction: &Interaction) -> Result<bool, Store
 /// Ends the requests in which this user has already entered their password.
 pub async fn forget_user(tx: &mut Tx, user: UserId) -> Result<u64, StoreError> {
     Q::new(FORGET_USER).bind(user).run(tx).await
+}
+
+/// Ends the requests in which somebody has already entered their password.
+pub async fn forget_all(tx: &mut Tx) -> Result<u64, StoreError> {
+    Q::new(FORGET_ALL).run(tx).await
 }
 
 /// Ends the requests in which this user has already entered their password, except one.

@@ -73,10 +73,21 @@ pub(crate) fn methods_of(stored: Option<&str>) -> SignInMethods {
 const BY_TOKEN: &str = "SELECT id, user_id, authenticated_at, methods, expires_at FROM oidc_logins \
      WHERE token_hash = ? AND ended_at IS NULL AND expires_at > ?";
 
-const OPEN_OF_USER: &str = "SELECT id, created_at, authenticated_at, expires_at FROM oidc_logins \
-     WHERE user_id = ? AND ended_at IS NULL AND (expires_at > ? OR EXISTS (SELECT 1 FROM oidc_grants g \
-     WHERE g.login_id = oidc_logins.id AND g.ended_at IS NULL AND g.expires_at > ?)) \
-     ORDER BY created_at DESC, id DESC LIMIT 500";
+macro_rules! open_of_user {
+    () => {
+        " FROM oidc_logins WHERE user_id = ? AND ended_at IS NULL AND (expires_at > ? OR EXISTS \
+         (SELECT 1 FROM oidc_grants g WHERE g.login_id = oidc_logins.id AND g.ended_at IS NULL \
+         AND g.expires_at > ?))"
+    };
+}
+
+const OPEN_OF_USER: &str = concat!(
+    "SELECT id, created_at, authenticated_at, expires_at",
+    open_of_user!(),
+    " ORDER BY created_at DESC, id DESC LIMIT 500"
+);
+
+const IS_OPEN: &str = concat!("SELECT CAST(1 AS BIGINT)", open_of_user!(), " AND id = ?");
 
 const INSERT: &str = "INSERT INTO oidc_logins (id, user_id, token_hash, created_at, authenticated_at, \
      methods, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
@@ -94,6 +105,8 @@ const END_OF_USER: &str = "UPDATE oidc_logins SET ended_at = ? WHERE user_id = ?
 const END_OTHERS_OF_USER: &str =
     "UPDATE oidc_logins SET ended_at = ? WHERE user_id = ? AND ended_at IS NULL AND id <> ?";
 
+const END_ALL: &str = "UPDATE oidc_logins SET ended_at = ? WHERE ended_at IS NULL";
+
 // Not while a grant still has tokens to refresh: without the login they would end.
 const PURGE: &str = "DELETE FROM oidc_logins WHERE expires_at < ? \
      AND NOT EXISTS (SELECT 1 FROM oidc_grants g WHERE g.login_id = oidc_logins.id)";
@@ -101,12 +114,14 @@ const PURGE: &str = "DELETE FROM oidc_logins WHERE expires_at < ? \
 pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
     BY_TOKEN,
     OPEN_OF_USER,
+    IS_OPEN,
     INSERT,
     RENEW,
     HOLD,
     END,
     END_OF_USER,
     END_OTHERS_OF_USER,
+    END_ALL,
     PURGE
 ];
 
@@ -134,6 +149,12 @@ pub async fn open_of_user(
         expires_at: row.expires_at.0,
     };
     Ok(rows.into_iter().map(open).collect())
+}
+
+/// Whether this is a login of the user that still gives access.
+pub async fn is_open(tx: &mut Tx, user: UserId, id: LoginId, now: Ts) -> Result<bool, StoreError> {
+    let q = Q::new(IS_OPEN).bind(user).bind(now).bind(now).bind(id);
+    Ok(q.optional::<(i64,)>(tx).await?.is_some())
 }
 
 /// A new login.
@@ -182,6 +203,11 @@ pub async fn end_of_user(
         None => Q::new(END_OF_USER).bind(at).bind(user).run(tx).await,
         Some(keep) => Q::new(END_OTHERS_OF_USER).bind(at).bind(user).bind(keep).run(tx).await,
     }
+}
+
+/// Ends the logins of all users.
+pub async fn end_all(tx: &mut Tx, at: Ts) -> Result<u64, StoreError> {
+    Q::new(END_ALL).bind(at).run(tx).await
 }
 
 /// Ends the logins of all users of an organization of this type and of everything below it.

@@ -1,6 +1,7 @@
 //! Authenticator applications and recovery codes.
 
 use super::*;
+use bailiwick_store::sql::Q;
 use bailiwick_testkit::api_test;
 
 api_test!(an_application_is_added_with_its_first_code, |t| async move {
@@ -27,7 +28,8 @@ api_test!(an_application_is_added_with_its_first_code, |t| async move {
         (json!({"state": "AAAA", "code": code_at(&t, secret, 0)}), "code"),
     ] {
         let refused = post(path, body).await.expect(400).data();
-        assert_eq!(refused["errors"][0]["key"], field, "{refused}");
+        let error = &refused["errors"][0];
+        assert_eq!((&error["key"], &error["value"]), (&json!(field), &json!("")), "{refused}");
     }
     let added = post(path, json!({"state": state, "code": code_at(&t, secret, 0)})).await.expect(201).data();
     let codes = texts(&added["recovery_codes"]);
@@ -103,6 +105,22 @@ api_test!(each_recovery_code_counts_once_and_new_ones_replace_all, |t| async mov
     assert!(has_recorded(&t, &["user.new_recovery_codes"]).await);
     sign_in(&owner.recovery_codes[1]).await.expect(422);
     sign_in(&renewed[9]).await.expect(303);
+});
+
+api_test!(an_application_sealed_with_a_lost_secret_has_no_right_code, |t| async move {
+    let owner = owner(&t).await;
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    let seal = Q::new("UPDATE second_factors SET totp_secret = ? WHERE user_id = ?");
+    assert_eq!(seal.bind(vec![0_u8; 60]).bind(owner.persona.id).run(&mut tx).await.unwrap(), 1);
+    tx.commit().await.unwrap();
+    let browser = Browser::new(&t);
+    let (page, mut shown) = after_password(&browser).await;
+    for _ in 0..10 {
+        shown = send_code(&browser, &page, &shown, &code_at(&t, &owner.secret, 0)).await.expect(422);
+        assert!(shown.text().contains("The code is wrong or was used before."));
+    }
+    send_code(&browser, &page, &shown, &code_at(&t, &owner.secret, 0)).await.expect(429);
+    send_code(&browser, &page, &shown, &owner.recovery_codes[0]).await.expect(303);
 });
 
 api_test!(a_script_sends_a_code, |t| async move {
