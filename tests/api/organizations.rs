@@ -144,6 +144,25 @@ api_test!(all_field_errors_come_together, |t| async move {
     send(json!({"name": growing, "description": growing, "custom_data": {"vat": growing}})).await.expect(201);
 });
 
+api_test!(a_description_has_a_largest_length, |t| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let too_long = [("description", "too_long")];
+    let new = json!({"name": "n", "description": "é".repeat(16_385), "custom_data": {"vat": "1"}});
+    post(&t, &owner, "/api/customers", new).await.expect_fields(&too_long);
+    let path = format!("/api/customers/{}", tree.customer);
+    let write = async |description: &str| put(&t, &owner, &path, json!({"description": description})).await;
+    write(&"é".repeat(16_384)).await.expect(200);
+    write(&"é".repeat(16_385)).await.expect_fields(&too_long);
+    // A stored one stays, and may be sent back.
+    let stored = "x".repeat(20_000);
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    let q = Q::new("UPDATE organizations SET description = ? WHERE id = ?").bind(&stored).bind(tree.customer);
+    q.run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    write(&stored).await.expect(200);
+    write(&format!("{stored}x")).await.expect_fields(&too_long);
+});
+
 // Proves spec: acceptance#scenarios 14, guarantees#organizations 11 12.
 api_test!(vat_numbers_are_unique_in_their_level, |t| async move {
     let tree = t.tree().await;

@@ -3,7 +3,7 @@
 
 use bailiwick_domain::UserId;
 use bailiwick_identity::passwords;
-use bailiwick_store::identities;
+use bailiwick_store::{identities, sql::Q};
 use bailiwick_testkit::{Persona, Reply, Test, api_test};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -136,6 +136,25 @@ api_test!(checks_of_a_creation_come_in_order, |t| async move {
         "email": "o@example.org", "username": "OWNER"});
     let text = "username 'owner' is reserved and cannot be used";
     post(&t, &d, reserved).await.expect_fields(&[("username", text)]);
+});
+
+api_test!(free_data_has_a_largest_size, |t| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let data = |bytes: usize| json!({"n": "x".repeat(bytes - r#"{"n":""}"#.len())});
+    let too_long = [("custom_data", "too_long")];
+    let (fits, large) = (data(64 * 1024), data(64 * 1024 + 1));
+    let mut new = body("a@example.org", &["reader"], tree.customer);
+    new["custom_data"] = large.clone();
+    post(&t, &owner, new.clone()).await.expect_fields(&too_long);
+    new["custom_data"] = fits;
+    let id = post(&t, &owner, new).await.expect(201).data()["id"].as_str().unwrap().to_owned();
+    put(&t, &owner, &id, json!({"custom_data": large})).await.expect_fields(&too_long);
+    // Stored data stays, and may be sent back.
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    let q = Q::new("UPDATE users SET custom_data = ? WHERE id = ?").bind(large.clone());
+    q.bind(id.parse::<UserId>().unwrap()).run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    put(&t, &owner, &id, json!({"custom_data": large})).await.expect(200);
 });
 
 // Proves spec: guarantees#identity 4.

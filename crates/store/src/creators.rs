@@ -56,7 +56,8 @@ pub struct CreatorChoice {
     pub name: String,
     /// Their e-mail address then.
     pub email: String,
-    /// Their present organization with its present name; none when the user no longer exists.
+    /// Their present organization with its present name; none when the user no longer exists, or a reader of the scope
+    /// does not see it.
     pub organization: Option<(OrgId, String)>,
 }
 

@@ -23,6 +23,7 @@ api_test!(notes_and_what_is_ignored, |t| async move {
         assert_eq!(put(&t, &c, &id, body).await.expect(200).data(), shown);
     }
     put(&t, &c, &id, json!({"notes": "a\0"})).await.expect_fields(&[("notes", "invalid_format")]);
+    put(&t, &c, &id, json!({"notes": "é".repeat(16_385)})).await.expect_fields(&[("notes", "too_long")]);
     put(&t, &c, &id, json!({"notes": 1})).await.expect_fields(&[("notes", "wrong_type")]);
     assert_eq!(put(&t, &c, &id, json!({"notes": ""})).await.expect(200).data()["notes"], Value::Null);
     let (audited,): (i64,) =

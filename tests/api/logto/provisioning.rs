@@ -7,7 +7,10 @@ use crate::{
     mail,
     session::exchange,
 };
-use bailiwick_store::logto::outbox::{self, OutboxKind};
+use bailiwick_store::{
+    logto::outbox::{self, OutboxKind},
+    sql::Q,
+};
 use bailiwick_testkit::parts::{logto::CLIENT, smtp::SmtpSink};
 
 logto_test!(several_users_of_a_new_organization_get_their_accounts_at_once, |t, l| async move {
@@ -258,6 +261,39 @@ async fn configured(engine: Engine) {
     });
 }
 on_both!(the_configured_owner_is_linked_by_id, configured);
+
+// In the other modes people share phones, and the mode may change.
+logto_test!(users_who_share_a_phone_already_can_be_changed, |t, _l| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    let mut ids = Vec::new();
+    for name in ["one", "two"] {
+        ids.push(new_user(&t, &owner, name, tree.customer).await);
+    }
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    let q = Q::new("UPDATE users SET phone = '390115550100' WHERE username IN ('one', 'two')");
+    assert_eq!(q.run(&mut tx).await.unwrap(), 2);
+    tx.commit().await.unwrap();
+    for id in &ids {
+        for body in [json!({"name": "Anna"}), json!({"phone": "+39 011 5550100"})] {
+            let call = t.put(&format!("/api/users/{id}")).bearer(&owner.token);
+            assert_eq!(call.json(body).send().await.expect(200).data()["phone"], "390115550100");
+        }
+    }
+    let rows = "one@example.org,A,+390115550100,Alfa Customer,Admin\n\
+        two@example.org,A,+390115550100,Alfa Customer,Admin\n\
+        three@example.org,A,+390115550100,Alfa Customer,Admin\n";
+    let file = format!("email,name,phone,company_name,roles\n{rows}");
+    let preview = upload(&t, &owner, "users", &file).await.expect(200).data();
+    let issues = row_issues(&preview);
+    assert_eq!(issues[0], "warning: email already_exists [one@example.org]");
+    assert_eq!(issues[1], "warning: email already_exists [two@example.org]");
+    assert!(issues[2].starts_with("error: phone duplicate_in_csv [+390115550100] [2]"), "{issues:?}");
+    // Another user cannot get it.
+    let third = new_user(&t, &owner, "three", tree.customer).await;
+    let call = t.put(&format!("/api/users/{third}")).bearer(&owner.token);
+    let reply = call.json(json!({"phone": "+39 011 5550100"})).send().await;
+    reply.expect_fields(&[("phone", "already_exists")]);
+});
 
 // Logto signs people in by phone, so each needs a number of their own; elsewhere colleagues share one.
 logto_test!(a_phone_is_that_of_one_user, |t, _l| async move {

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ApplicationInput {
-    /// New notes; `""` removes them. Absent or null changes nothing.
+    /// New notes, at most 16384 characters; `""` removes them. Absent or null changes nothing.
     pub notes: Option<String>,
 }
 

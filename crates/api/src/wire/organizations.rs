@@ -16,10 +16,10 @@ use utoipa::ToSchema;
 pub struct OrganizationInput {
     /// Name of the organization, at most 255 characters and not blank. Required for a new one.
     pub name: Option<String>,
-    /// Free text about the organization.
+    /// Free text about the organization, at most 16384 characters.
     pub description: Option<String>,
-    /// Data of clients; `vat` is required for a new organization. A change overwrites the given keys and keeps the
-    /// others.
+    /// Data of clients, at most 64 KiB as JSON; `vat` is required for a new organization. A change overwrites the given
+    /// keys and keeps the others.
     #[schema(value_type = Option<Object>)]
     #[serde(deserialize_with = "exact::read")]
     pub custom_data: Option<Map<String, Value>>,

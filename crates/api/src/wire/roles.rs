@@ -62,9 +62,9 @@ pub struct CreatorChoice {
     pub name: String,
     /// E-mail address of the user at that time.
     pub email: String,
-    /// Id of the user's organization; `""` if the user no longer exists.
+    /// Id of the user's organization; `""` if the user no longer exists or the caller may not see that organization.
     pub organization_id: String,
-    /// Current name of that organization; `""` if the user no longer exists.
+    /// Current name of that organization; `""` if `organization_id` is `""`.
     pub organization_name: String,
 }
 

@@ -21,10 +21,10 @@ pub struct NewSystemInput {
     /// Id of the organization that the system belongs to.
     #[schema(required = true, nullable = false)]
     pub organization_id: Option<String>,
-    /// Data of clients: texts by name.
+    /// Data of clients: texts by name, at most 64 KiB as JSON.
     #[schema(value_type = Option<Object>)]
     pub custom_data: Option<Map<String, Value>>,
-    /// Free text about the system.
+    /// Free text about the system, at most 16384 characters.
     pub notes: Option<String>,
     /// Id of the organization to show as the creator's. Only for callers of the owner and of distributors.
     pub created_by_organization_id: Option<String>,
@@ -55,9 +55,9 @@ impl From<NewSystemInput> for NewSystem {
 pub struct SystemInput {
     /// New name. An absent or empty one changes nothing.
     pub name: Option<String>,
-    /// New notes; `""` removes them. Absent or null changes nothing.
+    /// New notes, at most 16384 characters; `""` removes them. Absent or null changes nothing.
     pub notes: Option<String>,
-    /// New data of clients, in place of all stored data. Absent or null changes nothing.
+    /// New data of clients, at most 64 KiB as JSON, in place of all stored data. Absent or null changes nothing.
     #[schema(value_type = Option<Object>)]
     pub custom_data: Option<Map<String, Value>>,
     /// Id of the organization to move the system to. An absent or empty one changes nothing.

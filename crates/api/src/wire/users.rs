@@ -25,7 +25,7 @@ pub struct UserInput {
     pub user_role_ids: Option<Vec<String>>,
     /// Id of the user's organization. Required for a new user; another one moves the user.
     pub organization_id: Option<String>,
-    /// Data of clients. A change replaces the stored data.
+    /// Data of clients, at most 64 KiB as JSON. A change replaces the stored data.
     #[schema(value_type = Option<Object>)]
     #[serde(deserialize_with = "exact::read")]
     pub custom_data: Option<Map<String, Value>>,

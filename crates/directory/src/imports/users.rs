@@ -12,10 +12,7 @@ use bailiwick_identity::auth::judged_user;
 use bailiwick_policy::{Action, Caller, Permission, Refusal, Scope, decide, may_grant, scope_for};
 use bailiwick_store::{
     organizations::lookup::{self as organizations, Named},
-    users::{
-        Placed,
-        lookup::{self, Holder},
-    },
+    users::{Placed, lookup},
 };
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
@@ -66,7 +63,7 @@ struct ExistingData {
     users: HashMap<String, Placed>,
     deleted: HashSet<String>,
     /// With the address of each.
-    phones: HashMap<String, Holder>,
+    phones: HashMap<String, String>,
 }
 
 /// Checks all rows with one read of the existing organizations and users.
@@ -88,10 +85,10 @@ pub(super) async fn examine(
         let company = row.company(&existing, chosen);
         let mut errors = row.errors.clone();
         errors.extend(emails.duplicate(index, &row.email_key, EMAIL, row.email));
-        if service.identity.logto.is_some() {
+        let present = existing.users.get(&row.email_key).filter(|placed| !placed.standing.deleted);
+        if service.identity.logto.is_some() && !row.keeps_phone(present) {
             errors.extend(phones.duplicate(index, &row.phone_key, PHONE, row.phone));
         }
-        let present = existing.users.get(&row.email_key).filter(|placed| !placed.standing.deleted);
         errors.extend(row.occupied(service, caller, &existing, present));
         if let Err(issue) = &company {
             errors.extend(issue.clone());
@@ -206,6 +203,11 @@ impl<'a> Cells<'a> {
         }
     }
 
+    /// Whether the user has this phone already: as with PUT, one that does not change passes.
+    fn keeps_phone(&self, present: Option<&Placed>) -> bool {
+        present.is_some_and(|placed| placed.user.phone.as_deref() == Some(self.phone_key.as_str()))
+    }
+
     /// Conflicts with users in the caller's reach, or with a user the caller may not change.
     fn occupied(
         &self,
@@ -220,9 +222,8 @@ impl<'a> Cells<'a> {
         let is_out_of_hand = present.is_some_and(|placed| {
             !decide(caller, Action::Update, &judged_user(&service.identity, placed)).is_allowed()
         });
-        let other = existing.phones.get(&self.phone_key);
-        let other = other.filter(|holder| Some(holder.id) != present.map(|placed| placed.user.id));
-        let used_by = |other: &Holder| vec![self.phone.to_owned(), other.email.clone()];
+        let other = existing.phones.get(&self.phone_key).filter(|_| !self.keeps_phone(present));
+        let used_by = |other: &String| vec![self.phone.to_owned(), other.clone()];
         [
             is_archived.then(|| Issue::of_cell(EMAIL, "archived", self.email)),
             is_out_of_hand.then(|| Issue::new(EMAIL, "insufficient_privileges")),

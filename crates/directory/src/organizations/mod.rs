@@ -74,7 +74,7 @@ pub(crate) struct Accepted {
 /// The field rules of a creation (spec: organizations#create); imports apply them too.
 pub(crate) fn accept(mut body: OrganizationBody) -> Result<Accepted> {
     let mut fields = Fields::new();
-    let details = details(&mut fields, Details::default(), &mut body);
+    let details = details(&mut fields, &Details::default(), &mut body);
     let (custom_data, vat) =
         organization_custom_data(&mut fields, Map::new(), body.custom_data.unwrap_or_default());
     fields.finish()?;
@@ -82,14 +82,16 @@ pub(crate) fn accept(mut body: OrganizationBody) -> Result<Accepted> {
 }
 
 /// The details of a body, checked; fields that it leaves out keep their values.
-fn details(fields: &mut Fields, before: Details, body: &mut OrganizationBody) -> Details {
+fn details(fields: &mut Fields, before: &Details, body: &mut OrganizationBody) -> Details {
     let name = body.name.take().unwrap_or_else(|| before.name.clone());
-    let description = body.description.take().unwrap_or(before.description);
+    let description = body.description.take().unwrap_or_else(|| before.description.clone());
     // What is stored was accepted under the rules of its time.
     if name.is_empty() || name != before.name {
         fields.check("name", &name, display_name(&name));
     }
-    fields.check("description", "", free_text(&description));
+    if description != before.description {
+        fields.check("description", "", free_text(&description));
+    }
     Details { name, description }
 }
 

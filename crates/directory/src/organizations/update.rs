@@ -68,7 +68,7 @@ fn changed(
     mut body: OrganizationBody,
 ) -> Result<Change> {
     let mut fields = Fields::new();
-    let details = details(&mut fields, before.details.clone(), &mut body);
+    let details = details(&mut fields, &before.details, &mut body);
     let sent = body.custom_data.unwrap_or_default();
     let (custom_data, vat) = organization_custom_data(&mut fields, before.custom_data.clone(), sent);
     fields.finish()?;

@@ -3,7 +3,7 @@
 use crate::Directory;
 use bailiwick_domain::{
     Error, Result, User, UserId,
-    validate::{self, Email, Fields, Holder, client_keys, text_values},
+    validate::{self, Email, Fields, Holder, client_keys, free_values},
 };
 use bailiwick_store::users;
 use serde_json::{Map, Value};
@@ -64,12 +64,14 @@ pub(super) async fn accept(service: &Directory, id: UserId, sent: Sent<'_>) -> R
         (None, _) => Ok(None),
     };
     let free = |name: &Option<validate::Rule<String>>| name.as_ref().and_then(|n| n.clone().ok());
-    // Only an identity provider that signs people in by phone needs a number for each of them.
-    let unique_phone = phone.clone().ok().flatten().filter(|_| service.identity.logto.is_some());
-    let wanted = (free(&username), email.clone().ok(), unique_phone);
+    // Only an identity provider that signs people in by phone needs a number for each of them. Users who shared one
+    // before keep it.
+    let phone_before = present.and_then(|user| user.phone.as_deref());
+    let own_phone = phone.as_ref().ok().and_then(Option::as_deref);
+    let own_phone = own_phone.filter(|new| service.identity.logto.is_some() && phone_before != Some(*new));
+    let wanted = (free(&username), email.clone().ok(), own_phone);
     let taken =
-        users::taken(&service.platform.db, id, wanted.0.as_deref(), wanted.1.as_ref(), wanted.2.as_deref())
-            .await?;
+        users::taken(&service.platform.db, id, wanted.0.as_deref(), wanted.1.as_ref(), wanted.2).await?;
     if taken.email {
         email = Err("already_exists");
     }
@@ -85,8 +87,10 @@ pub(super) async fn accept(service: &Directory, id: UserId, sent: Sent<'_>) -> R
     let username = username.map(|rule| fields.check("username", sent.username.unwrap_or_default(), rule));
     let phone = fields.check("phone", sent.phone.unwrap_or_default(), phone);
     let custom_data = sent.custom_data.map(|data| client_keys(Holder::User, data));
-    if let Some(data) = &custom_data {
-        text_values(&mut fields, data);
+    if let Some(data) = &custom_data
+        && present.and_then(|user| user.custom_data.as_ref()) != Some(data)
+    {
+        free_values(&mut fields, data);
     }
     if !sent.is_organization_active {
         fields.push("organization_id", "organization is not active", sent.organization_id);

@@ -83,9 +83,8 @@ pub async fn restore(
     let organization = allowed.before.organization.id;
     let written =
         lifecycle::set_deleted(&mut allowed.tx, &allowed.target, organization, None, allowed.now).await;
-    // Another request may have taken it since the check above.
-    let phone = allowed.before.phone.as_deref().unwrap_or_default();
-    let values = [("email", allowed.before.email.as_str()), ("phone", phone)];
+    // Another request may have taken the address since the check above.
+    let values = [("email", allowed.before.email.as_str())];
     written.map_err(|e| Error::from(e).with_values(&values))?;
     allowed.finish(service, caller, ctx, AuditAction::UserRestore, Happening::Restored).await
 }

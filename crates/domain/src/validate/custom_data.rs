@@ -1,7 +1,11 @@
 //! Free data of organizations, users and systems: which keys a client may not set, and which values are allowed.
 
-use super::{Fields, free_text};
+use super::{Fields, fields::without_nul};
+use crate::exact;
 use serde_json::{Map, Value};
+
+/// Largest free data, in bytes of its JSON (spec: conventions#limits).
+pub(super) const MAX_BYTES: usize = 64 * 1024;
 
 /// The kind of entity with the data; each has keys of its own that only the service sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,10 +39,19 @@ pub fn client_keys(holder: Holder, mut sent: Map<String, Value>) -> Map<String, 
     sent
 }
 
+/// Refuses data that is too large as a whole: `custom_data` / `too_long`.
+pub(super) fn check_size(fields: &mut Fields, data: &Map<String, Value>) {
+    let mut json = Vec::new();
+    let written = exact::write(data, &mut serde_json::Serializer::new(&mut json));
+    if written.is_err() || json.len() > MAX_BYTES {
+        fields.push("custom_data", "too_long", "");
+    }
+}
+
 /// Refuses U+0000 in any key or text, at any depth: `custom_data.<key>` / `invalid_format` (spec: conventions#limits).
-pub fn text_values(fields: &mut Fields, data: &Map<String, Value>) {
+pub(super) fn check_texts(fields: &mut Fields, data: &Map<String, Value>) {
     for (key, value) in data {
-        if free_text(key).is_err() {
+        if without_nul(key).is_err() {
             fields.push("custom_data", "invalid_format", key);
         } else if has_nul(value) {
             fields.push(format!("custom_data.{key}"), "invalid_format", value.as_str().unwrap_or(""));
@@ -55,14 +68,21 @@ fn has_nul(value: &Value) -> bool {
     }
 }
 
-/// As [`text_values`] for data that is text to text (systems): another value is `custom_data.<key>` / `wrong_type`.
+/// The rules for data with values of any type (users): its size and its texts.
+pub fn free_values(fields: &mut Fields, data: &Map<String, Value>) {
+    check_size(fields, data);
+    check_texts(fields, data);
+}
+
+/// As [`free_values`] for data that is text to text (systems): another value is `custom_data.<key>` / `wrong_type`.
 pub fn string_values(fields: &mut Fields, data: &Map<String, Value>) {
+    check_size(fields, data);
     for (key, value) in data {
-        if !value.is_string() && free_text(key).is_ok() {
+        if !value.is_string() && without_nul(key).is_ok() {
             fields.push(format!("custom_data.{key}"), "wrong_type", value.to_string());
         }
     }
-    text_values(fields, data);
+    check_texts(fields, data);
 }
 
 #[cfg(test)]
@@ -99,7 +119,7 @@ mod tests {
     #[test]
     fn nul_is_refused_anywhere() {
         let mut fields = Fields::new();
-        text_values(
+        free_values(
             &mut fields,
             &object(json!({"a": "x\0", "b": [{"c\0": 1}], "d\0": 1, "e": {"f": ["\0"]}, "g": "fine"})),
         );
@@ -112,6 +132,18 @@ mod tests {
                 FieldError::new("custom_data.e", "invalid_format"),
             ]
         );
+    }
+
+    #[test]
+    fn the_whole_has_a_largest_size() {
+        let of = |bytes: usize| object(json!({"n": "x".repeat(bytes - r#"{"n":""}"#.len())}));
+        for check in [free_values, string_values] {
+            let (mut fits, mut large) = (Fields::new(), Fields::new());
+            check(&mut fits, &of(MAX_BYTES));
+            check(&mut large, &of(MAX_BYTES + 1));
+            assert_eq!(errors(fits), []);
+            assert_eq!(errors(large), [FieldError::new("custom_data", "too_long")]);
+        }
     }
 
     #[test]

@@ -14,6 +14,9 @@ pub type Rule<T> = std::result::Result<T, Code>;
 /// Longest name, e-mail address or VAT number, in characters (spec: conventions#limits, organizations#create).
 pub const MAX_NAME_CHARS: usize = 255;
 
+/// Longest free text that people write about an object, such as notes, in characters (spec: conventions#limits).
+const MAX_FREE_TEXT_CHARS: usize = 16_384;
+
 /// The invalid fields of one request, in the order in which they were found; the answer lists all of them.
 #[derive(Debug, Default)]
 pub struct Fields(Vec<FieldError>);
@@ -57,13 +60,18 @@ pub fn is_too_long(value: &str, max: usize) -> bool {
 }
 
 /// Text of any length: only U+0000 is refused, `invalid_format` (spec: conventions#limits).
-pub fn free_text(value: &str) -> Rule<()> {
+pub(super) fn without_nul(value: &str) -> Rule<()> {
     if value.contains('\0') { Err("invalid_format") } else { Ok(()) }
+}
+
+/// A description or notes: as [`text`] with 16,384 characters.
+pub fn free_text(value: &str) -> Rule<()> {
+    text(value, MAX_FREE_TEXT_CHARS)
 }
 
 /// Text of at most `max` characters: `invalid_format` with U+0000, else `too_long`.
 pub fn text(value: &str, max: usize) -> Rule<()> {
-    free_text(value)?;
+    without_nul(value)?;
     if is_too_long(value, max) { Err("too_long") } else { Ok(()) }
 }
 
@@ -134,6 +142,13 @@ mod tests {
             );
         }
         assert_eq!(display_name("می\u{200c}خواهم \u{1f468}\u{200d}\u{1f469}"), Ok(()));
+    }
+
+    #[test]
+    fn free_texts() {
+        let longest = "é\n".repeat(8192);
+        assert_eq!((free_text(""), free_text(&longest)), (Ok(()), Ok(())));
+        assert_eq!(free_text(&format!("{longest}.")), Err("too_long"));
         assert_eq!(free_text("no \0 here"), Err("invalid_format"));
     }
 

@@ -18,10 +18,10 @@ mod username;
 pub use api_key::ApiKeyToken;
 pub use contact::{Email, contact_address, email, imported_phone, is_mailable, phone};
 pub use credential::{DEFAULT_KEY_PREFIX, SystemKey, SystemSecret, is_key_prefix};
-pub use custom_data::{Holder, client_keys, string_values, text_values};
+pub use custom_data::{Holder, client_keys, free_values, string_values};
 pub use fields::{
     Code, Fields, MAX_NAME_CHARS, Rule, display_name, free_text, is_too_long, line, name, text,
 };
-pub use organization::{MAX_CUSTOM_DATA_BYTES, Vat, organization_custom_data};
+pub use organization::{Vat, organization_custom_data};
 pub use password::{generate_password, normal_password, password};
 pub use username::{MAX_USERNAME_CHARS, OWNER_USERNAME, username, username_candidates};

@@ -2,16 +2,16 @@
 //! organizations#update, organizations#vat-uniqueness).
 
 use super::{
-    Fields, Holder, MAX_NAME_CHARS, client_keys, contact_address, free_text, line, text, text_values,
+    Fields, Holder, MAX_NAME_CHARS, client_keys, contact_address,
+    custom_data::{check_size, check_texts},
+    fields::without_nul,
+    line, text,
 };
 use crate::{
     exact,
     visible::{is_blank, visible_chars},
 };
 use serde_json::{Map, Value};
-
-/// Largest free data of an organization, in bytes of its JSON.
-pub const MAX_CUSTOM_DATA_BYTES: usize = 64 * 1024;
 
 const EMAIL: &str = "email";
 
@@ -61,15 +61,13 @@ pub fn organization_custom_data(
     let contact: Vec<(&str, String)> = contact.collect();
     let mut merged = stored;
     merged.extend(sent);
-    if json_bytes(&merged) > MAX_CUSTOM_DATA_BYTES {
-        fields.push("custom_data", "too_long", "");
-    }
+    check_size(fields, &merged);
     let vat = check_vat(fields, merged.get("vat"));
     if let Some(claimed) = claimed_type {
         fields.push("custom_data.type", "organization type 'owner' is reserved and cannot be used", claimed);
     }
-    text_values(fields, &merged);
-    for (key, value) in contact.iter().filter(|(_, value)| free_text(value).is_ok()) {
+    check_texts(fields, &merged);
+    for (key, value) in contact.iter().filter(|(_, value)| without_nul(value).is_ok()) {
         let outcome = if *key == EMAIL { contact_address(value) } else { line(value, MAX_NAME_CHARS) };
         fields.check(&format!("custom_data.{key}"), value, outcome);
     }
@@ -92,16 +90,10 @@ fn check_vat(fields: &mut Fields, value: Option<&Value>) -> Option<Vat> {
     None
 }
 
-fn json_bytes(data: &Map<String, Value>) -> usize {
-    let mut json = Vec::new();
-    let written = exact::write(data, &mut serde_json::Serializer::new(&mut json));
-    written.map_or(usize::MAX, |()| json.len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Error, FieldError, visible::is_invisible};
+    use crate::{Error, FieldError, validate::custom_data::MAX_BYTES, visible::is_invisible};
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -193,7 +185,7 @@ mod tests {
     #[test]
     fn size_of_the_whole() {
         let overhead = json!({"vat": "1", "n": ""}).to_string().len();
-        let fits = "x".repeat(MAX_CUSTOM_DATA_BYTES - overhead);
+        let fits = "x".repeat(MAX_BYTES - overhead);
         assert_eq!(created(json!({"vat": "1", "n": fits})), []);
         let too_long = [FieldError::new("custom_data", "too_long")];
         assert_eq!(created(json!({"vat": "1", "n": format!("{fits}x")})), too_long);
@@ -205,7 +197,7 @@ mod tests {
 
     #[test]
     fn problems_come_in_the_order_of_the_table() {
-        let errors = created(json!({"n": "x".repeat(MAX_CUSTOM_DATA_BYTES), "type": "OWNER", "z": "\0"}));
+        let errors = created(json!({"n": "x".repeat(MAX_BYTES), "type": "OWNER", "z": "\0"}));
         let keys: Vec<_> = errors.iter().map(|f| f.key.as_str()).collect();
         assert_eq!(keys, ["custom_data", "custom_data.vat", "custom_data.type", "custom_data.z"]);
     }

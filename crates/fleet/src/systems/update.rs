@@ -100,14 +100,17 @@ pub(super) fn apply(system: &mut System, change: Change) -> Result<()> {
         fields.check("name", &name, validate::name(&name));
         system.name = name;
     }
-    if let Some(notes) = change.notes {
+    // What is stored was accepted under the rules of its time.
+    if let Some(notes) = change.notes.filter(|notes| *notes != system.notes) {
         fields.check("notes", "", free_text(&notes));
         system.notes = notes;
     }
     if let Some(data) = change.custom_data {
         // The server's keys are ignored, whatever values the client sends.
         let data = client_keys(Holder::System, data);
-        string_values(&mut fields, &data);
+        if data != system.custom_data {
+            string_values(&mut fields, &data);
+        }
         system.custom_data = data;
     }
     fields.finish()

@@ -6,10 +6,8 @@ use crate::{
     scope::push_scope,
     sql::{On, Q},
 };
-use bailiwick_domain::UserId;
 use bailiwick_policy::Scope;
 use std::collections::HashMap;
-use uuid::Uuid;
 
 /// Users inside the scope who have one of these addresses (folded) and are not individually deleted, with the folded
 /// address. Their organization may be deleted.
@@ -51,27 +49,19 @@ pub async fn deleted_emails(
     Ok(rows.into_iter().map(|r| r.0).collect())
 }
 
-/// A user with a phone number.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Holder {
-    pub id: UserId,
-    /// The user's address.
-    pub email: String,
-}
-
-/// The users inside the scope with one of these phones (digits) that are not individually deleted, by phone.
+/// Those of the phones (digits) that belong to users inside the scope who are not individually deleted, with the
+/// address of one of them.
 pub async fn holders_of_phones(
     on: impl Into<On<'_>>,
     scope: &Scope,
     phones: &[&str],
-) -> Result<HashMap<String, Holder>, StoreError> {
+) -> Result<HashMap<String, String>, StoreError> {
     if phones.is_empty() {
         return Ok(HashMap::new());
     }
-    let mut q =
-        Q::new("SELECT u.phone, u.id, u.email FROM users u WHERE u.deleted_at IS NULL AND u.phone IN (");
+    let mut q = Q::new("SELECT u.phone, u.email FROM users u WHERE u.deleted_at IS NULL AND u.phone IN (");
     q.list(phones.iter().copied()).push(")");
     push_scope(&mut q, "u", "organization_id", scope);
-    let rows: Vec<(String, Uuid, String)> = q.all(on).await?;
-    Ok(rows.into_iter().map(|(phone, id, email)| (phone, Holder { id: UserId(id), email })).collect())
+    let rows: Vec<(String, String)> = q.all(on).await?;
+    Ok(rows.into_iter().collect())
 }
