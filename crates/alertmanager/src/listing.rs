@@ -13,6 +13,10 @@ use uuid::Uuid;
 
 /// The only receiver that systems see.
 pub const NEUTRAL_RECEIVER: &str = "default";
+/// Bytes of an alert or a silence besides its texts.
+const REST: usize = 256;
+/// Bytes of one of its matchers, receivers or ids besides the texts.
+const ENTRY: usize = 64;
 
 /// State of an alert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +102,15 @@ pub struct ListedAlert {
 }
 
 impl ListedAlert {
+    /// About how many bytes it holds.
+    pub fn size(&self) -> usize {
+        let status = &self.status;
+        let ids = [&status.inhibited_by, &status.muted_by, &status.silenced_by].into_iter().flatten();
+        let receivers = self.receivers.iter().map(|receiver| &receiver.name);
+        let entries: usize = receivers.chain(ids).map(|text| text.len() + ENTRY).sum();
+        self.labels.size() + self.annotations.size() + self.generator_url.len() + entries + REST
+    }
+
     /// The push that ends this alert.
     pub fn ended(self, now: Nanos) -> PostedAlert {
         let starts_at = Some(self.starts_at.min(now));
@@ -142,6 +155,14 @@ pub struct ListedSilence {
     /// Start.
     #[serde(serialize_with = "in_millis")]
     pub starts_at: Nanos,
+}
+
+impl ListedSilence {
+    /// About how many bytes it holds.
+    pub fn size(&self) -> usize {
+        let matchers: usize = self.matchers.iter().map(|m| m.name.len() + m.value.len() + ENTRY).sum();
+        matchers + self.comment.len() + self.created_by.len() + self.annotations.size() + REST
+    }
 }
 
 /// One group in an answer.

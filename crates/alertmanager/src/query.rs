@@ -8,6 +8,9 @@ use crate::{
 };
 use std::borrow::Cow;
 
+/// Bytes of filters that are sent to a remote router: many servers take a request line of at most 8 KiB.
+const FILTER_BYTES: usize = 6 * 1024;
+
 /// Parameters of `/alerts` and `/alerts/groups`.
 #[derive(Clone, Debug)]
 pub struct AlertsQuery {
@@ -196,10 +199,17 @@ fn flag(value: &[u8]) -> bool {
 fn filters_for<'m>(filters: impl Iterator<Item = &'m Matcher>, system_key: &str) -> String {
     let own = Matcher::equal(crate::sender_labels::SYSTEM_KEY, system_key);
     let mut out = String::new();
-    for filter in filters.map(Matcher::to_string).chain([own.to_string()]) {
-        out.push_str(if out.is_empty() { "filter=" } else { "&filter=" });
-        encode(&mut out, &filter);
+    for filter in filters {
+        out.push_str("filter=");
+        encode(&mut out, &filter.to_string());
+        out.push('&');
     }
+    if out.len() > FILTER_BYTES {
+        // They are applied to the answer in any case.
+        out.clear();
+    }
+    out.push_str("filter=");
+    encode(&mut out, &own.to_string());
     out
 }
 

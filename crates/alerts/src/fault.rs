@@ -40,7 +40,8 @@ pub enum Fault {
         /// The part that is not ready.
         log: String,
     },
-    /// The tenant does not run at the remote router. Use cases convert this error as spec: alerts#waiting-tenants says.
+    /// 503 `alerting backend is not ready`, to be repeated after 15 s: the tenant does not run at the remote router.
+    /// Use cases that have another answer convert this error (spec: alerts#waiting-tenants).
     #[error("the tenant does not run at the alert router")]
     UnknownTenant,
     /// 500 `internal server error`.

@@ -406,17 +406,7 @@ pub async fn set_silence(
     let now = Nanos::from_ts(service.platform.now());
     let intake = SilenceIntake { identity: Some(&who.identity), now, limits: &service.state.limits };
     let posted = parse_silence(body, &intake)?;
-    let set = router.set_silence(service, who, now, posted).await;
-    if matches!(set, Err(Fault::UnknownTenant)) {
-        config::provision::lost(service, who.tenant).await;
-    }
-    set.map_err(|fault| match fault {
-        Fault::UnknownTenant => Fault::NotReady {
-            retry_after_secs: 15,
-            log: format!("tenant {} does not run at the alert router", who.identity.organization_id),
-        },
-        other => other,
-    })
+    router.set_silence(service, who, now, posted).await
 }
 
 /// Expires a silence of the own system; false when there is none. One that is over already stays as it is.

@@ -163,8 +163,22 @@ async fn owned(client: &RouterClient, who: &Sender<'_>, id: Uuid) -> Result<Opti
     Ok(found.filter(|s| s.id == id && who.viewer().sees_silence(&s.matchers)))
 }
 
-/// The owner of the posted id is determined before anything is sent (spec: silences#create-for-systems).
+/// Creates or updates a silence, for a system or for a person.
 pub(super) async fn set_silence(
+    service: &Alerts,
+    client: &RouterClient,
+    who: &Sender<'_>,
+    posted: &PostedSilence,
+) -> Result<Uuid, Fault> {
+    let set = put_silence(service, client, who, posted).await;
+    if matches!(set, Err(Fault::UnknownTenant)) {
+        lost(service, who.tenant).await;
+    }
+    set
+}
+
+/// The owner of the posted id is determined before anything is sent (spec: silences#create-for-systems).
+async fn put_silence(
     service: &Alerts,
     client: &RouterClient,
     who: &Sender<'_>,

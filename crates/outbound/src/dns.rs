@@ -14,7 +14,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout},
+};
 
 /// Names looked up at once.
 const AT_ONCE: usize = 32;
@@ -60,11 +63,11 @@ impl Resolver {
         }
     }
 
-    /// The addresses of a name, from now or a moment ago.
-    pub(crate) async fn find(&self, tenant: OrgId, host: &str) -> io::Result<Vec<IpAddr>> {
-        let answer = match self.cached(host).await {
+    /// The addresses of a name, from now or a moment ago. `within`: time for the name service, from when it is asked.
+    pub(crate) async fn find(&self, tenant: OrgId, host: &str, within: Duration) -> io::Result<Vec<IpAddr>> {
+        let answer = match self.cached(host, within).await? {
             Some(answer) => answer,
-            None => self.look_up(tenant, host).await?,
+            None => self.look_up(tenant, host, within).await?,
         };
         match answer.found {
             Ok(found) => Ok(found.to_vec()),
@@ -73,33 +76,36 @@ impl Resolver {
     }
 
     /// The cached or pending answer; none when it is old.
-    async fn cached(&self, host: &str) -> Option<Answer> {
-        let lookup = locked(&self.cache).get(host).cloned()?;
-        let answer = lookup.await;
-        (answer.at.elapsed() < KEPT_FOR).then_some(answer)
+    async fn cached(&self, host: &str, within: Duration) -> io::Result<Option<Answer>> {
+        let lookup = locked(&self.cache).get(host).cloned();
+        let Some(lookup) = lookup else { return Ok(None) };
+        let answer = timeout(within, lookup).await?;
+        Ok((answer.at.elapsed() < KEPT_FOR).then_some(answer))
     }
 
-    async fn look_up(&self, tenant: OrgId, host: &str) -> io::Result<Answer> {
+    async fn look_up(&self, tenant: OrgId, host: &str, within: Duration) -> io::Result<Answer> {
         let own = self.turns_of(tenant).acquire_owned().await.map_err(io::Error::other)?;
         let turn = self.turns.clone().acquire_owned().await.map_err(io::Error::other)?;
         // Another caller may have asked meanwhile.
-        if let Some(answer) = self.cached(host).await {
+        if let Some(answer) = self.cached(host, within).await? {
             return Ok(answer);
         }
         let (ask, name) = (self.ask.clone(), host.to_owned());
         let asking = tokio::task::spawn_blocking(move || {
             let found = ask(&name);
+            // Not when a caller takes the answer, which may be much later.
+            let at = Instant::now();
             // Only when the thread is free again, even if the caller has given up before.
             drop((own, turn));
-            found
+            (at, found)
         });
-        let lookup = asking.map(|found| {
-            let found = found.map_err(io::Error::other).and_then(|found| found);
-            Answer { at: Instant::now(), found: found.map(Arc::from).map_err(|e| e.to_string().into()) }
+        let lookup = asking.map(|ended| {
+            let (at, found) = ended.unwrap_or_else(|e| (Instant::now(), Err(io::Error::other(e))));
+            Answer { at, found: found.map(Arc::from).map_err(|e| e.to_string().into()) }
         });
         let lookup = lookup.boxed().shared();
         self.keep(host, lookup.clone());
-        Ok(lookup.await)
+        Ok(timeout(within, lookup).await?)
     }
 
     fn keep(&self, host: &str, lookup: PendingLookup) {
@@ -136,6 +142,8 @@ mod tests {
         mpsc,
     };
 
+    const LONG: Duration = Duration::from_secs(60);
+
     fn tenant(n: u128) -> OrgId {
         OrgId(uuid::Uuid::from_u128(n))
     }
@@ -157,20 +165,39 @@ mod tests {
         (Arc::new(Resolver::new(Arc::new(ask))), lookups, hold)
     }
 
+    /// Moves the clock.
+    async fn later(time: Duration) {
+        tokio::time::pause();
+        tokio::time::advance(time).await;
+        tokio::time::resume();
+    }
+
     #[tokio::test]
     async fn a_name_is_cached_for_a_while() {
         let (names, lookups, _hold) = names();
-        let both = tokio::join!(names.find(tenant(1), "a"), names.find(tenant(2), "a"));
+        let both = tokio::join!(names.find(tenant(1), "a", LONG), names.find(tenant(2), "a", LONG));
         assert!(both.0.is_ok() && both.1.is_ok());
-        names.find(tenant(1), "a").await.unwrap();
+        names.find(tenant(1), "a", LONG).await.unwrap();
         assert_eq!(lookups.load(Ordering::SeqCst), 1);
-        names.find(tenant(1), "b").await.unwrap();
+        names.find(tenant(1), "b", LONG).await.unwrap();
         assert_eq!(lookups.load(Ordering::SeqCst), 2);
-        tokio::time::pause();
-        tokio::time::advance(KEPT_FOR).await;
-        tokio::time::resume();
-        names.find(tenant(1), "a").await.unwrap();
+        later(KEPT_FOR).await;
+        names.find(tenant(1), "a", LONG).await.unwrap();
         assert_eq!(lookups.load(Ordering::SeqCst), 3);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_nobody_has_taken_grows_old() {
+        let (names, lookups, hold) = names();
+        let mut given_up = Box::pin(names.find(tenant(1), "dead", LONG));
+        assert!(futures_util::poll!(&mut given_up).is_pending());
+        drop((given_up, hold));
+        while names.turns.available_permits() < AT_ONCE {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        later(KEPT_FOR).await;
+        assert!(names.find(tenant(1), "dead", LONG).await.is_err());
+        assert_eq!(lookups.load(Ordering::SeqCst), 2);
     }
 
     #[tokio::test]
@@ -179,13 +206,13 @@ mod tests {
         let mut waiting = Vec::new();
         for n in 0..100 {
             let names = names.clone();
-            waiting.push(Box::pin(async move { names.find(tenant(1), &format!("dead{n}")).await }));
+            waiting.push(Box::pin(async move { names.find(tenant(1), &format!("dead{n}"), LONG).await }));
         }
         for dead in &mut waiting {
             assert!(futures_util::poll!(dead).is_pending());
         }
         let limit = Duration::from_secs(20);
-        let found = tokio::time::timeout(limit, names.find(tenant(2), "alive")).await;
+        let found = timeout(limit, names.find(tenant(2), "alive", LONG)).await;
         assert_eq!(found.unwrap().unwrap().len(), 1);
         // The threads of callers that have given up are not free before they end.
         drop(waiting);
@@ -198,7 +225,7 @@ mod tests {
         let (names, lookups, hold) = names();
         drop(hold);
         for _ in 0..3 {
-            assert!(names.find(tenant(1), "dead").await.is_err());
+            assert!(names.find(tenant(1), "dead", LONG).await.is_err());
         }
         assert_eq!(lookups.load(Ordering::SeqCst), 1);
     }

@@ -26,8 +26,9 @@ use tracing::{Instrument, field::Empty};
 
 /// Time for a whole try.
 pub(crate) const TRY: Duration = Duration::from_secs(10);
-/// Time for the name service when a configuration is saved.
+/// Time for the name service when a configuration is saved, and for that and the wait for other names of the tenant.
 const LOOK_UP: Duration = Duration::from_secs(3);
+const LOOK_UP_WITH_WAIT: Duration = Duration::from_secs(6);
 /// Time for the body of an answer, whose content is ignored.
 const BODY: Duration = Duration::from_secs(1);
 /// Bytes that are read of an answer.
@@ -132,7 +133,7 @@ impl Poster {
     ) -> Result<PostAnswer, Failure> {
         let request = request(target, headers, body)
             .map_err(|e| Failure::permanent("the address cannot be used", e))?;
-        let addresses = self.judged(tenant, target, allowed).await?;
+        let addresses = self.judged(tenant, target, allowed, TRY).await?;
         let stream = connect(&addresses, target.port).await?;
         let broken = |e: &dyn std::error::Error| Failure::temporary("the connection broke", with_causes(e));
         if target.url.scheme() == "http" {
@@ -154,24 +155,25 @@ impl Poster {
         target: &Target,
         allowed: &AllowedHosts,
     ) -> Result<(), &'static str> {
-        match timeout(LOOK_UP, self.judged(tenant, target, allowed)).await {
+        match timeout(LOOK_UP_WITH_WAIT, self.judged(tenant, target, allowed, LOOK_UP)).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(refused)) if !refused.may_pass => Err("host_not_publicly_routable"),
             _ => Err("dns_resolution_failed"),
         }
     }
 
-    /// The addresses of the target; if one of them is not permitted, none.
+    /// The addresses of the target; if one of them is not permitted, none. `within`: time for the name service.
     async fn judged(
         &self,
         tenant: OrgId,
         target: &Target,
         allowed: &AllowedHosts,
+        within: Duration,
     ) -> Result<Vec<IpAddr>, Failure> {
         let addresses = match target.address() {
             Some(address) => vec![address],
             None => {
-                let addresses = self.names.find(tenant, &target.host).await;
+                let addresses = self.names.find(tenant, &target.host, within).await;
                 addresses.map_err(|e| Failure::temporary("the name cannot be resolved", e))?
             }
         };

@@ -16,7 +16,8 @@ use uuid::Uuid;
 
 const PUT: &str = "INSERT INTO alert_queue \
      (organization_id, fingerprint, system_key, payload, attempts, next_attempt_at, queued_at, claimed_until) \
-     VALUES (?, ?, ?, [[CAST(? AS jsonb)||?]], 0, ?, ?, NULL) ON CONFLICT (organization_id, fingerprint) DO UPDATE SET \
+     SELECT o.id, ?, ?, [[CAST(? AS jsonb)||?]], 0, ?, ?, NULL FROM organizations o WHERE o.id = ? \
+     ON CONFLICT (organization_id, fingerprint) DO UPDATE SET \
      payload = excluded.payload, system_key = excluded.system_key, attempts = 0, \
      next_attempt_at = [[LEAST||MIN]](alert_queue.next_attempt_at, excluded.next_attempt_at), \
      queued_at = excluded.queued_at";
@@ -84,7 +85,8 @@ pub struct Claimed {
     pub alerts: Vec<Queued>,
 }
 
-/// Adds alerts of a tenant, in the order of their fingerprints, each in place of a waiting one.
+/// Adds alerts of a tenant, in the order of their fingerprints, each in place of a waiting one. Nothing waits for a
+/// destroyed organization: its tenant will not run again.
 pub async fn put(
     tx: &mut Tx,
     tenant: OrgId,
@@ -93,8 +95,8 @@ pub async fn put(
     first_try: Ts,
 ) -> Result<(), StoreError> {
     for new in alerts {
-        let q = Q::new(PUT).bind(tenant).bind(&new.fingerprint).bind(&new.system_key).bind(&new.payload);
-        q.bind(first_try).bind(now).run(&mut *tx).await?;
+        let q = Q::new(PUT).bind(&new.fingerprint).bind(&new.system_key).bind(&new.payload);
+        q.bind(first_try).bind(now).bind(tenant).run(&mut *tx).await?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use super::*;
 use bailiwick_alerts::{config, deliver_queued, liveness_monitor};
 use bailiwick_domain::OrgId;
+use bailiwick_policy::KeyMode;
 use bailiwick_settings::{RemoteRouter, Router, RouterKind};
 use bailiwick_store::{alert_tenants, sql::Q};
 use bailiwick_testkit::{
@@ -378,6 +379,25 @@ api_test!(liveness_alerts_and_history_survive_that_their_tenant_is_made, |t| asy
     eventually("the history has it", async || fires().await == 1).await;
 });
 
+api_test!(the_liveness_alert_of_a_forgotten_tenant_is_resolved, |t| async move {
+    let router = Configurations::start().await.unwrap();
+    let t = with_router(&t, router.url()).await;
+    let tree = t.tree().await;
+    let system = t.system(tree.customer).await;
+    t.post("/systems/heartbeat").basic(&system.key, &system.secret).send().await.expect(200);
+    t.advance(Duration::from_secs(1200));
+    assert_eq!(liveness_monitor::check(&t.app.alerts).await.unwrap().posted, 1);
+    router.wait_until("it is made", |r| r.of(tree.customer).is_some()).await.unwrap();
+    let owner = t.owner().await;
+    let path = format!("/api/customers/{}/destroy", tree.customer);
+    t.delete(&path).bearer(&owner.token).send().await.expect(200);
+    router.wait_until("it is forgotten", |r| r.of(tree.customer).is_none()).await.unwrap();
+    // The router does not know the tenant, and the organization has no queue any more.
+    let resolved = async || liveness_monitor::check(&t.app.alerts).await.unwrap().resolved;
+    assert_eq!((resolved().await, resolved().await), (1, 0));
+    assert_eq!(waiting_alerts(&t).await, 0);
+});
+
 api_test!(an_idle_tenant_is_forgotten_and_made_again, |t| async move {
     const DAY: Duration = Duration::from_secs(24 * 3600);
     let router = Configurations::start().await.unwrap();
@@ -442,6 +462,29 @@ api_test!(a_first_silence_makes_a_tenant_too, |t| async move {
     let reply = t.post(&silences).basic(&system.key, &system.secret).json(silence).send().await;
     assert_eq!(reply.status, 503, "{}", reply.text());
     router.wait_until("it is made", |r| r.of(tree.customer).is_some()).await.unwrap();
+    assert_eq!(router.count(), 1);
+});
+
+api_test!(a_tool_is_to_try_again_when_the_router_has_lost_the_tenant, |t| async move {
+    let router = Configurations::start().await.unwrap();
+    let t = with_router(&t, router.url()).await;
+    let tree = t.tree().await;
+    let system = t.system(tree.customer).await;
+    make_all(&t).await;
+    router.lose();
+    t.advance(Duration::from_secs(120));
+    let admin = t.user(tree.customer, &["admin"]).await;
+    let (_, key) = t.api_key(admin.id, KeyMode::Write).await;
+    let now = t.app.platform.now();
+    let matchers = json!([{"name": "alertname", "value": "A", "isRegex": false},
+        {"name": "system_key", "value": system.key, "isRegex": false}]);
+    let silence = json!({"matchers": matchers, "startsAt": now.rfc3339(0),
+        "endsAt": now.plus(Duration::from_secs(3600)).rfc3339(0), "createdBy": "me", "comment": "c"});
+    let path = format!("/api/organizations/{}/alertmanager/api/v2/silences", tree.customer);
+    let reply = t.post(&path).bearer(&key).json(silence).send().await;
+    let reply = reply.expect_message(503, "alerting backend is not ready");
+    assert_eq!(reply.header("retry-after"), Some("15"));
+    router.wait_until("it is made again", |r| r.of(tree.customer).is_some()).await.unwrap();
     assert_eq!(router.count(), 1);
 });
 

@@ -209,6 +209,19 @@ api_test!(a_router_that_is_not_ready_or_hangs_is_502_or_504_and_nothing_else, |t
     post(&hurried, &b.owner, &b.silences(), body).await.expect_message(504, "alerting backend timed out");
 });
 
+api_test!(a_tenant_that_stops_running_is_worth_a_later_try, |t| async move {
+    let b = Behind::new(&t).await;
+    let works = b.works();
+    b.upstream.answer_by(move |request| match request.method.as_str() {
+        "GET" => works(request),
+        _ => Answer::status(412),
+    });
+    for reply in [b.silence().await, b.change().await, b.end().await] {
+        reply.expect_message(503, "alerting backend is not ready");
+    }
+    assert_eq!(audited(&b.p).await, [""; 0]);
+});
+
 api_test!(filters_decide_which_tenants_are_queried_and_for_what, |t| async move {
     let upstream = obliging().await;
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;

@@ -188,7 +188,8 @@ in_both_modes!(alerts_are_filtered_sorted_and_paged, |t| async {
         ("?sort_by=starts_at&sort_direction=asc", "BDCAE"),
         ("?sort_by=nonsense&sort_direction=upward", "EACDB"),
         ("?sort_direction=asc", "BDCAE"),
-        // An empty order is the usual one, whatever stands beside it.
+        // An unknown or empty order is the usual one, whatever stands beside it.
+        ("?sort_by=nonsense&sort_direction=asc", "EACDB"),
         ("?sort_by=&sort_direction=asc", "EACDB"),
         ("?sort_by=alertname", "EDCBA"),
         ("?sort_by=alertname&sort_direction=asc&page_size=2&page=2", "CD"),
@@ -237,6 +238,20 @@ in_both_modes!(alerts_are_filtered_sorted_and_paged, |t| async {
             "warnings": []});
         assert_eq!(totals, expected);
     }
+});
+
+in_both_modes!(a_search_reads_the_summary_else_the_english_one, |t| async {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let c = client(t, tree.customer).await;
+    let alerts = json!([
+        {"labels": {"alertname": "A"}, "annotations": {"summary": "Disk is full", "summary_en": "other"}},
+        {"labels": {"alertname": "B"}, "annotations": {"summary_en": "Disk is full"}},
+    ]);
+    c.push(&alerts.to_string()).await.expect(200);
+    written(t).await;
+    assert_eq!(sorted(t, &owner, "/alerts?search=DISK").await, ["A", "B"]);
+    assert_eq!(sorted(t, &owner, "/alerts?search=other").await, [""; 0]);
 });
 
 in_both_modes!(alerts_of_one_system_are_its_own, |t| async {

@@ -316,6 +316,41 @@ api_test!(
     }
 );
 
+api_test!(
+    an_ended_silence_is_renewed_within_the_budget_of_expressions,
+    |settings| {
+        generous(settings);
+        settings.alerting.limits.compiled_per_system = 256 * 1024;
+    },
+    |t| async move {
+        let tree = t.tree().await;
+        let owner = t.owner().await;
+        let c = client(&t, tree.customer).await;
+        let matchers = json!([{"name": "alertname", "value": "[a-f]{400}", "isRegex": true}]);
+        let body = json!({"matchers": matchers, "comment": "", "createdBy": "", "startsAt": later(&t, 0),
+            "endsAt": later(&t, 60)});
+        let body = body.to_string();
+        let mut ids = Vec::new();
+        loop {
+            let reply = c.silence(&body).await;
+            if reply.status != 200 {
+                reply.expect(400);
+                break;
+            }
+            ids.push(reply.json()["silenceID"].as_str().unwrap().to_owned());
+        }
+        // Another one takes the share of the first.
+        c.delete(&format!("/api/v2/silence/{}", ids[0])).await.expect(200);
+        c.silence(&body).await.expect(200);
+        let first = format!("/systems/{}/alerts/silences/{}", c.system.id, ids[0]);
+        let longer = json!({"end_at": later(&t, 120)});
+        let beyond = "the regular expressions of all silences of this system are too complex: end some silences, or use matchers with =";
+        put(&t, &owner, &first, longer.clone()).await.expect_message(400, beyond);
+        c.delete(&format!("/api/v2/silence/{}", ids[1])).await.expect(200);
+        put(&t, &owner, &first, longer).await.expect(200);
+    }
+);
+
 // Proves spec: alert-guarantees#guarantees 22.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_router_that_does_not_answer_gets_one_silence_at_most() {

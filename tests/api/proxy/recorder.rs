@@ -228,6 +228,27 @@ api_test!(router_messages_about_other_tenants_are_not_passed_on, |t| async move 
     assert_eq!(list.as_array().unwrap().iter().map(|s| &s["id"]).collect::<Vec<_>>(), [ID]);
 });
 
+api_test!(filters_too_long_for_an_address_are_applied_to_the_answer, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let tree = p.tree().await;
+    let system = Client { test: &p, system: p.system(tree.customer).await };
+    let (key, org) = (system.system.key.clone(), tree.customer.to_string());
+    let alerts = json!([alert(&key, &org, "A"), alert(&key, &org, "B")]);
+    let silences = json!([silence_of(&key)]);
+    upstream.answer_by(move |request| match request.path.as_str() {
+        path if path.ends_with("/alerts") => Answer::json(200, &alerts),
+        _ => Answer::json(200, &silences),
+    });
+    let long = vec![format!("filter=alertname!={}", "(".repeat(1000)); 30].join("&");
+    assert_eq!(system.alert_names(&format!("?{long}&filter=alertname%3DA")).await, ["A"]);
+    let found = system.get(&format!("/api/v2/silences?{long}")).await.expect(200).json();
+    assert_eq!(found, json!([]));
+    let own = format!("filter=system_key%3D%22{key}%22");
+    let requests = upstream.take();
+    assert!(requests.iter().all(|r| r.query.as_ref() == Some(&own)), "{requests:?}");
+});
+
 // Proves spec: acceptance#guarantees 1 2, alert-guarantees#guarantees 3 4.
 api_test!(a_foreign_silence_is_left_alone, |t| async move {
     let upstream = Recorder::start(|r| works(r, "SYS-OTHER")).await.unwrap();

@@ -115,6 +115,37 @@ fn silences_in_order() {
 }
 
 #[test]
+fn every_text_counts_towards_the_size() {
+    let long = || "x".repeat(100_000);
+    let alert_texts: [fn(&mut ListedAlert, String); 7] = [
+        |alert, text| alert.labels.insert("a", text),
+        |alert, text| alert.annotations.insert("a", text),
+        |alert, text| alert.generator_url = text,
+        |alert, text| alert.receivers = vec![Receiver { name: text }],
+        |alert, text| alert.status.inhibited_by = vec![text],
+        |alert, text| alert.status.muted_by = vec![text],
+        |alert, text| alert.status.silenced_by = vec![text],
+    ];
+    for (index, set) in alert_texts.into_iter().enumerate() {
+        let mut alert = alerts().remove(0);
+        set(&mut alert, long());
+        assert!(alert.size() >= long().len(), "{index}");
+    }
+    let silence_texts: [fn(&mut ListedSilence, String); 5] = [
+        |silence, text| silence.comment = text,
+        |silence, text| silence.created_by = text,
+        |silence, text| silence.annotations.insert("a", text),
+        |silence, text| silence.matchers = vec![Matcher::equal("a", text)],
+        |silence, text| silence.matchers = vec![Matcher::equal(text, "a")],
+    ];
+    for (index, set) in silence_texts.into_iter().enumerate() {
+        let mut silence = silences().remove(0);
+        set(&mut silence, long());
+        assert!(silence.size() >= long().len(), "{index}");
+    }
+}
+
+#[test]
 fn groups() {
     let base = alerts().remove(1);
     let make = |labels: &[(&str, &str)]| {

@@ -41,6 +41,15 @@ fn filters_are_rebuilt_and_the_own_system_is_always_added() {
 }
 
 #[test]
+fn filters_that_are_too_long_are_not_sent() {
+    let long = vec![format!("filter=a%3D{}", "(".repeat(1000)); 30].join("&");
+    let q = parse(&long).unwrap();
+    assert_eq!((q.filters.len(), q.upstream("K").as_str()), (30, "filter=system_key%3D%22K%22"));
+    let s = SilencesQuery::parse(&long, &Limits::default()).unwrap();
+    assert_eq!((s.filters.len(), s.upstream("K").as_str()), (30, "filter=system_key%3D%22K%22"));
+}
+
+#[test]
 fn only_the_ampersand_separates() {
     let q = parse("a;b=c&filter=system_key%3D%22NETH-2%22").unwrap();
     assert_eq!(q.filters.len(), 1);

@@ -3,7 +3,7 @@
 
 use super::{
     find_silence::{CallerContext, SilenceTarget, sender},
-    silence_orders::{Change, NO_SYSTEM, NewSilence, PreparedSilence, owner},
+    silence_orders::{Change, NO_SYSTEM, NewSilence, PreparedSilence, owner, refused},
     silence_records::{created, ended},
     to_error,
 };
@@ -66,8 +66,7 @@ async fn write_new(
     (order, now): (PreparedSilence, Nanos),
 ) -> Result<Uuid> {
     let who = sender(tenant, system_key, &context.ctx.request_id);
-    let id =
-        embedded::set_silence_in(&mut tx, service, &who, now, order.posted).await.map_err(order.to_error)?;
+    let id = embedded::set_silence_in(&mut tx, service, &who, now, order.posted).await.map_err(refused)?;
     created(tx, service, context, (tenant, fingerprint.to_owned()), (id, order.details)).await?;
     Ok(id)
 }
@@ -144,9 +143,7 @@ pub(super) async fn change(
     let mut tx = service.platform.db.begin().await?;
     history::lock_for_writing(&mut tx, [tenant]).await?;
     let now = Nanos::from_ts(service.platform.now());
-    let id = embedded::set_silence_in(&mut tx, service, &who, now, change.posted)
-        .await
-        .map_err(change.to_error)?;
+    let id = embedded::set_silence_in(&mut tx, service, &who, now, change.posted).await.map_err(refused)?;
     change.edit.recorded(tx, service, context, tenant, id).await
 }
 

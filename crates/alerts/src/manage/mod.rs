@@ -55,8 +55,8 @@ pub use silence_lists::{silences, silences_of_system};
 pub use silence_orders::{NewSilence, SilenceChange};
 pub use silence_preview::{SilencePreview, preview_silence};
 pub use stats::{
-    HistoryQuery, Statistics, StatisticsQuery, Trend, catalogue, history, history_of_system, occurrences,
-    statistics, time, trend,
+    HistoryQuery, Statistics, StatisticsQuery, TOP, TOP_MOST, Trend, catalogue, history, history_of_system,
+    occurrences, statistics, time, trend,
 };
 pub use totals::{TOTALS, Totals, refresh_totals, totals};
 
@@ -158,6 +158,9 @@ fn check_all<const N: usize>(checked: [Result<(), FieldError>; N]) -> Result<()>
     if wrong.is_empty() { Ok(()) } else { Err(Error::Invalid(wrong)) }
 }
 
+/// The text of a 503: a remote router does not run the tenant yet, or no longer.
+const NOT_READY: &str = "alerting backend is not ready";
+
 /// The error of the management interface for a fault of either router (spec: alert-management#handling,
 /// alert-guarantees#guarantees rule 16).
 fn to_error(fault: Fault) -> Error {
@@ -168,8 +171,8 @@ fn to_error(fault: Fault) -> Error {
         Fault::NotReady { log, .. } => {
             Error::Upstream { message: "alerting backend is unavailable".into(), log }
         }
-        Fault::UnknownTenant => Error::Upstream {
-            message: "alerting backend is unavailable".into(),
+        Fault::UnknownTenant => Error::Unavailable {
+            message: NOT_READY.into(),
             log: "the tenant does not run at the alert router".to_owned(),
         },
         Fault::Rejected(reject) => Error::Upstream {

@@ -12,6 +12,7 @@ use bailiwick_alertmanager::{
     AlertState, ListedAlert, ListedSilence, SilencesQuery,
     active_silence::{Expressions, active_silences},
     answer::{complete_status, decode_alerts, decode_silences},
+    history::summary,
 };
 use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, fold::fold};
 use bailiwick_outbound::{RouterClient, router_client::Caller};
@@ -34,7 +35,7 @@ const SIDE_BY_SIDE: usize = 50;
 const IN_ALL: Duration = Duration::from_secs(10);
 /// Tenants of one read.
 const TENANTS: u64 = 20_000;
-/// Bytes of labels and annotations that one read may hold.
+/// Bytes of alerts or silences that one read may hold.
 const BYTES: usize = 64 * 1024 * 1024;
 /// The end of the warning about an answer that was too large, or about tenants that could not all be asked.
 pub(super) const TOO_MANY: &str = "too many to show";
@@ -123,9 +124,10 @@ async fn alerts(
 ) -> Result<TenantAnswers<ListedAlert>> {
     let tenants = active::tenants(&service.platform.db, within, filter, TENANTS + 1).await?;
     let key = only(filter.system_keys.as_deref());
-    let weight = |a: &ListedAlert| a.labels.size() + a.annotations.size() + 256;
-    ask(service, tenants, weight, "failed to fetch alerts", |tenant| alerts_of(service, client, tenant, key))
-        .await
+    ask(service, tenants, ListedAlert::size, "failed to fetch alerts", |tenant| {
+        alerts_of(service, client, tenant, key)
+    })
+    .await
 }
 
 /// The silences of the systems of these organizations, those that are over too; `system_keys`: only of these.
@@ -138,9 +140,8 @@ pub(super) async fn silences(
     let tenants =
         active::tenants_with_systems(&service.platform.db, within, system_keys, TENANTS + 1).await?;
     let key = only(system_keys);
-    let weight = |s: &ListedSilence| s.comment.len() + s.annotations.size() + s.matchers.len() * 64 + 256;
     let TenantAnswers { found, warnings } =
-        ask(service, tenants, weight, "alerting backend is unavailable", |tenant| {
+        ask(service, tenants, ListedSilence::size, "alerting backend is unavailable", |tenant| {
             silences_of(service, client, tenant, key)
         })
         .await?;
@@ -177,7 +178,7 @@ fn only(system_keys: Option<&[String]>) -> Option<&str> {
 async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
     service: &Alerts,
     mut tenants: Vec<OrgId>,
-    weight: impl Fn(&T) -> usize,
+    size: impl Fn(&T) -> usize,
     failed: &'static str,
     each: impl Fn(OrgId) -> F,
 ) -> Result<TenantAnswers<T>> {
@@ -200,7 +201,7 @@ async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
     while let Some((tenant, answer)) = answers.next().await {
         let reason = match answer {
             Ok(list) => {
-                bytes = bytes.saturating_add(list.iter().map(&weight).sum());
+                bytes = bytes.saturating_add(list.iter().map(&size).sum());
                 if bytes <= BYTES {
                     found.extend(list.into_iter().map(|item| (tenant, item)));
                     continue;
@@ -296,7 +297,7 @@ fn selected(mut alerts: Vec<ActiveAlert>, query: &AlertQuery) -> Vec<ActiveAlert
         });
         let texts = [
             alert.labels.value("alertname"),
-            alert.annotations.value("summary"),
+            summary(&alert.annotations).unwrap_or_default(),
             alert.labels.value("system_name"),
             alert.labels.value("organization_name"),
         ];

@@ -64,8 +64,7 @@ pub struct SilenceChange {
 fn end(service: &Alerts, sent: &str, start: Option<Ts>) -> std::result::Result<Ts, FieldError> {
     let now = service.platform.now();
     let wrong = |code: &str| FieldError::new("end_at", code).with_value(sent);
-    let is_time = sent.contains(['T', 't']) && sent.as_bytes().get(4) == Some(&b'-');
-    let end = sent.parse::<Ts>().ok().filter(|_| is_time).ok_or_else(|| wrong("invalid_format"))?;
+    let end = sent.parse::<Ts>().map_err(|_| wrong("invalid_format"))?;
     if end <= now {
         return Err(wrong("must_be_future"));
     }
@@ -83,7 +82,7 @@ fn comment(service: &Alerts, sent: &str) -> std::result::Result<(), FieldError> 
 pub(super) struct PreparedSilence {
     pub(super) posted: PostedSilence,
     pub(super) details: Value,
-    /// The error for a fault of the router.
+    /// The error for a fault of a remote router.
     pub(super) to_error: fn(Fault) -> Error,
 }
 
@@ -120,15 +119,15 @@ impl PreparedSilence {
     /// A silence as a tool has written it.
     pub(super) fn of_tool(posted: PostedSilence) -> PreparedSilence {
         let details = details(&posted);
-        PreparedSilence { posted, details, to_error: to_tool_error }
+        PreparedSilence { posted, details, to_error: refused }
     }
 }
 
 /// No system of this key is within reach, or no longer.
 pub(super) const NO_SYSTEM: &str = "matcher system_key does not match a system of this organization";
 
-/// A tool hears why the router refuses its silence, as systems do.
-fn to_tool_error(fault: Fault) -> Error {
+/// Says why the router refuses a silence, as systems hear it. For a remote router only tools hear it.
+pub(super) fn refused(fault: Fault) -> Error {
     match fault {
         Fault::Rejected(reject) if (400..500).contains(&reject.status) && reject.status != 404 => {
             Error::bad_request(reject.text().to_owned())
@@ -172,7 +171,7 @@ pub(super) fn owner(target: &SilenceTarget, labels: &Labels) -> Result<String> {
 pub(super) struct Change {
     pub(super) posted: PostedSilence,
     pub(super) edit: Edit,
-    /// The error for a fault of the router.
+    /// The error for a fault of a remote router.
     pub(super) to_error: fn(Fault) -> Error,
 }
 
@@ -207,7 +206,7 @@ impl Change {
 
     /// A silence as a tool has written it, in place of the stored one.
     pub(super) fn of_tool(posted: PostedSilence, stored: &ListedSilence) -> Change {
-        Change::of((stored.id, as_it_was(stored)), posted, to_tool_error)
+        Change::of((stored.id, as_it_was(stored)), posted, refused)
     }
 
     fn of(

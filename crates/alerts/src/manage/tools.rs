@@ -2,7 +2,7 @@
 //! alerts-of-organizations). Tools know no pages, so an answer is complete or refused.
 
 use super::{
-    AlertQuery,
+    AlertQuery, NOT_READY,
     find_silence::{CallerContext, SilenceTarget, look_up},
     found_silences::SHOWN,
     read_of,
@@ -308,6 +308,7 @@ fn fault(error: Error) -> Fault {
         Error::Conflict { .. } => Fault::SilenceLimit,
         Error::Upstream { log, .. } => Fault::Unavailable(log),
         Error::UpstreamTimeout(_) => Fault::TimedOut,
+        Error::Unavailable { message, .. } if message == NOT_READY => Fault::UnknownTenant,
         Error::Unavailable { log, .. } => Fault::Database(log),
         other => Fault::Internal(other.to_string()),
     }

@@ -184,6 +184,6 @@ pub(super) fn with_query(target: &Uri, query: &str) -> Result<Uri, RouterError> 
 }
 
 fn parsed(text: String) -> Result<Uri, RouterError> {
-    // Ids and rebuilt queries are always valid URIs; only a query that is too long fails here.
+    // Ids and rebuilt queries are always valid URIs.
     text.parse().map_err(|e: http::uri::InvalidUri| RouterError::Unavailable(format!("request target: {e}")))
 }

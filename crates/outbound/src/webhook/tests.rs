@@ -7,6 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -185,4 +186,29 @@ async fn a_name_is_looked_up_when_it_is_saved_and_every_address_is_judged() {
         let target = Target::parse(&format!("https://{host}/x"), hooks.allowed()).unwrap();
         assert_eq!(hooks.look_up(TENANT, &target).await, expected, "{host}");
     }
+}
+
+#[tokio::test]
+async fn the_time_for_a_name_begins_when_the_name_service_is_asked() {
+    let (hold, held) = std::sync::mpsc::channel::<()>();
+    let held = std::sync::Mutex::new(held);
+    let names: Lookup = Arc::new(move |host: &str| {
+        if host != "last.example" {
+            let _ = held.lock().unwrap().recv();
+        }
+        Ok(vec![IpAddr::from([8, 8, 8, 8])])
+    });
+    let hooks = Webhooks::with_names(AllowedHosts::default(), names);
+    let hosts = ["a.example", "b.example", "c.example", "d.example", "last.example"];
+    let targets = hosts.map(|host| Target::parse(&format!("https://{host}/x"), hooks.allowed()).unwrap());
+    let mut lookups: Vec<_> = targets.iter().map(|to| Box::pin(hooks.look_up(TENANT, to))).collect();
+    for lookup in &mut lookups {
+        assert!(futures_util::poll!(lookup).is_pending());
+    }
+    // The last one waits for the others of its tenant, longer than a name may take.
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(4)).await;
+    tokio::time::resume();
+    drop(hold);
+    assert_eq!(lookups.pop().unwrap().await, Ok(()));
 }
