@@ -246,6 +246,8 @@ api_test!(what_is_wrong_with_a_body_is_a_code, |t| async move {
         ("/customers", r#"{"custom_data": []}"#, "custom_data", "wrong_type", None),
         ("/users", r#"{"user_role_ids": "admin"}"#, "user_role_ids", "wrong_type", None),
         ("/users", "[]", "unknown", "not_an_object", None),
+        ("/users", "hello", "unknown", "malformed_json", Some("line 1 column 1: unexpected character 'h'")),
+        ("/users", "[1,", "unknown", "malformed_json", Some("line 1 column 4: unexpected end of input")),
         ("/users", "{", "unknown", "malformed_json", Some("line 1 column 2: unexpected end of input")),
         (
             "/users",
@@ -273,6 +275,7 @@ api_test!(what_is_wrong_with_a_body_is_a_code, |t| async move {
         ("[]", "must be a JSON object", "not_an_object"),
         (r#"{"duration_hours": "x"}"#, "wrong type", "wrong_type"),
         ("{", "malformed JSON: unexpected end of input at line 1 column 2", "malformed_json"),
+        ("hello", "malformed JSON: unexpected character 'h' at line 1 column 1", "malformed_json"),
     ] {
         let call = t.post("/api/impersonate/consent").bearer(&owner.token).body(body.to_owned());
         let reply = call.send().await.expect_message(400, &format!("invalid request body: {message}"));

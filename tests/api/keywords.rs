@@ -101,6 +101,14 @@ fn pages_have_a_largest_size() {
     assert!(count > 20);
 }
 
+/// A filter that the stream ignores is not in the document: a client would take all events for the filtered ones.
+#[test]
+fn the_stream_of_events_has_no_filter_that_it_ignores() {
+    let listed = listed();
+    let names = listed.iter().filter(|one| one.operation == "streamEvents").map(|one| one.name.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["types", "last_event_id"]);
+}
+
 /// Every key that handlers read is in the document, so that the author of a client finds it.
 #[test]
 fn keys_that_are_read_are_documented() {
@@ -225,7 +233,10 @@ api_test!(a_listed_order_turns_round_and_another_word_gives_the_usual_order, |t|
         let usual = ask(String::new()).await;
         assert!(usual.len() > 1, "{path} shows too little");
         for word in ["nonsense", "NAME", ""] {
-            assert_eq!(ask(format!("sort_by={word}")).await, usual, "{path} {word}");
+            for direction in ["", "&sort_direction=asc", "&sort_direction=desc"] {
+                let query = format!("sort_by={word}{direction}");
+                assert_eq!(ask(query.clone()).await, usual, "{path} {query}");
+            }
         }
         for word in &one.words {
             let rising = ask(format!("sort_by={word}&sort_direction=asc")).await;

@@ -81,4 +81,8 @@ api_test!(no_more_than_ten_of_a_kind, |t| async move {
         (10, json!(12))
     );
     assert_eq!(names(&results, "systems")[0], "Quartz 00");
+    for (limit, most) in [("0", 1), ("-1", 1), ("3", 3), ("99999999999999999999", 10), ("x", 10)] {
+        let results = search(&t, &owner, &format!("q=quartz&limit={limit}")).await;
+        assert_eq!(names(&results, "systems").len(), most, "{limit}");
+    }
 });

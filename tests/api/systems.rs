@@ -2,6 +2,7 @@
 //! guarantees#systems).
 
 use bailiwick_domain::{OrgId, OrgType};
+use bailiwick_events as events;
 use bailiwick_store::{epoch::AffectedSystems, sql::Q};
 use bailiwick_testkit::{Persona, Reply, Test, api_test};
 use serde_json::{Value, json};
@@ -108,6 +109,81 @@ api_test!(a_new_system_shows_its_key_and_secret_once, |t| async move {
     assert!(stored.len() == 97 && !stored.contains(hidden));
 });
 
+/// The events of a system, the oldest first, and its audit record, the newest first.
+async fn recorded(t: &Test, who: &Persona, id: &str) -> [Vec<Value>; 2] {
+    events::number_all(&t.app.events).await.unwrap();
+    let ask = async |path: &str, rows: &str| {
+        let path = format!("/api/{path}page_size=100&object_id={id}");
+        let data = t.get(&path).bearer(&who.token).send().await.expect(200).data();
+        data[rows].as_array().unwrap().clone()
+    };
+    [ask("events?sort_direction=asc&", "events").await, ask("audit?", "audit").await]
+}
+
+// Proves spec: guarantees#systems 5.
+api_test!(events_and_audit_show_the_key_of_a_registered_system_only, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let act = async |id: &str, method: &str, path: &str, body: Value| {
+        let call = t.call(method.parse().unwrap(), &format!("/api/systems/{id}{path}"));
+        call.bearer(&owner.token).json(body).send().await.expect(200).data()
+    };
+    let kept =
+        |event: &Value| (text(event, "type").to_owned(), text(&event["data"], "system_key").to_owned());
+    // Never registered.
+    let fresh = made(&t, &owner, tree.customer, "Fresh").await;
+    let (id, key) = (text(&fresh, "id"), text(&fresh, "system_key"));
+    for (method, path) in [
+        ("PUT", ""),
+        ("PATCH", "/suspend"),
+        ("PATCH", "/reactivate"),
+        ("DELETE", ""),
+        ("PATCH", "/restore"),
+        ("POST", "/regenerate-secret"),
+        ("DELETE", "/destroy"),
+    ] {
+        act(id, method, path, json!({"notes": "n"})).await;
+    }
+    for rows in recorded(&t, &owner, id).await {
+        assert_eq!(rows.len(), 8);
+        assert!(!json!(rows).to_string().contains(key), "{rows:#?}");
+    }
+    // Registered, and not any more.
+    let other = made(&t, &owner, tree.customer, "Other").await;
+    let (id, key, secret) = (text(&other, "id"), text(&other, "system_key"), text(&other, "system_secret"));
+    register(&t, secret).await.expect(200);
+    act(id, "PUT", "", json!({"notes": "n"})).await;
+    let moved = act(id, "PUT", "", json!({"organization_id": tree.reseller})).await;
+    assert_eq!(text(&moved, "system_key"), key);
+    t.post("/systems/unregister").basic(key, secret).send().await.expect(200);
+    let renewed = act(id, "POST", "/regenerate-secret", json!({})).await;
+    register(&t, text(&renewed, "system_secret")).await.expect(200);
+    act(id, "POST", "/regenerate-secret", json!({"force": true})).await;
+    let [events, audit] = recorded(&t, &owner, id).await;
+    let expected = [
+        ("created", ""),
+        ("registered", key),
+        ("updated", key),
+        ("left", key),
+        ("reassigned", key),
+        ("unregistered", ""),
+        ("secret_changed", ""),
+        ("registered", key),
+        ("secret_changed", ""),
+    ];
+    let expected = expected.map(|(what, key)| (format!("system.{what}"), key.to_owned()));
+    assert_eq!(events.iter().map(kept).collect::<Vec<_>>(), expected);
+    let (before, after) = (&audit[0]["before"], &audit[0]["after"]);
+    assert_eq!((text(before, "system_key"), text(after, "system_key")), (key, ""));
+    // Registered from the start.
+    let born = json!({"name": "Born", "organization_id": tree.customer,
+        "created_at": "2020-01-01T00:00:00Z", "registered_at": "2020-01-01T00:00:00Z"});
+    let born = post(&t, &owner, born).await.expect(201).data();
+    let [events, audit] = recorded(&t, &owner, text(&born, "id")).await;
+    assert_eq!(events[0]["data"]["system_key"], born["system_key"]);
+    assert_eq!(audit[0]["after"]["system_key"], born["system_key"]);
+});
+
 // Proves spec: guarantees#systems 7.
 api_test!(wrong_fields_of_a_new_system, |t| async move {
     let tree = t.tree().await;
@@ -128,6 +204,26 @@ api_test!(wrong_fields_of_a_new_system, |t| async move {
         post(&t, &owner, body).await.expect_message(400, "validation failed");
     }
     assert_eq!(count(&t, &owner, "").await, 0);
+});
+
+api_test!(notes_and_free_data_have_a_largest_size, |t| async move {
+    let (owner, tree) = (t.owner().await, t.tree().await);
+    let sent = |chars: usize, bytes: usize| {
+        let data = "x".repeat(bytes - r#"{"n":""}"#.len());
+        json!({"name": "S", "organization_id": tree.customer, "notes": "é".repeat(chars),
+            "custom_data": {"n": data}})
+    };
+    let (fits, large) = (sent(16_384, 64 * 1024), sent(16_385, 64 * 1024 + 1));
+    let (notes, data) = (("notes", "too_long"), ("custom_data", "too_long"));
+    post(&t, &owner, large.clone()).await.expect_fields(&[data, notes]);
+    let made = post(&t, &owner, fits).await.expect(201).data();
+    let id = text(&made, "id");
+    put(&t, &owner, id, large.clone()).await.expect_fields(&[notes, data]);
+    // What is stored stays, and may be sent back.
+    let q = Q::new("UPDATE systems SET notes = ?, custom_data = ? WHERE id = ?");
+    let q = q.bind(text(&large, "notes")).bind(large["custom_data"].clone());
+    change(&t, q.bind(id.parse::<bailiwick_domain::SystemId>().unwrap())).await;
+    put(&t, &owner, id, large).await.expect(200);
 });
 
 api_test!(a_home_out_of_reach_is_one_refusal, |t| async move {
@@ -189,6 +285,11 @@ api_test!(attribution_and_times_are_for_owners_and_distributors, |t| async move 
         ),
     ] {
         post(&t, &d, times(created, registered)).await.expect_fields(&errors);
+    }
+    for key in ["created_at", "registered_at"] {
+        for other in ["2020-01-01", "2020-01-01 10:00:00Z", "2020-01-01T10:00Z", "-004000-01-01T00:00:00Z"] {
+            post(&t, &d, with(key, json!(other))).await.expect_fields(&[(key, "invalid_format")]);
+        }
     }
     let born =
         post(&t, &d, times("2020-01-01T00:00:00Z", "2020-01-02T00:00:00+01:00")).await.expect(201).data();

@@ -44,7 +44,10 @@ pub fn answer(error: &Error, route: &Route) -> Response {
     let is_a_persons = !matches!(route.credential, Credential::Public | Credential::HistoryWebhook);
     let has_forms = !route.credential.is_of_system() && is_a_persons;
     let form = route.method != Method::GET && has_forms;
-    let (status, message, data) = parts(error, form, route.failed);
+    let (status, message, mut data) = parts(error, form, route.failed);
+    if route.path.starts_with("/me/") {
+        add_values(&mut data);
+    }
     let mut response = render(status, message, &data);
     let headers = response.headers_mut();
     if status == StatusCode::UNAUTHORIZED {
@@ -112,6 +115,14 @@ pub fn validation(fields: &[FieldError]) -> Value {
         })
         .collect();
     json!({"type": "validation_error", "errors": errors})
+}
+
+/// Field errors of `/me/*` carry `value` even when it is empty (spec: conventions#validation-errors).
+fn add_values(data: &mut Value) {
+    let errors = data.get_mut("errors").and_then(Value::as_array_mut);
+    for error in errors.into_iter().flatten().filter_map(Value::as_object_mut) {
+        error.entry("value").or_insert_with(|| json!(""));
+    }
 }
 
 fn form_data(data: &Value, form: bool) -> Value {

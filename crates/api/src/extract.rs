@@ -144,7 +144,7 @@ impl JsonBody {
 /// Why a body cannot be read, and where.
 #[derive(Debug)]
 enum Unreadable {
-    /// No object.
+    /// JSON, but no object.
     NotAnObject,
     /// Another JSON type than the field has.
     WrongType(String),
@@ -189,7 +189,8 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
     let bytes = json::without_mark(bytes);
     // serde would take an array for a structure, field by field.
     if bytes.trim_ascii_start().first().is_some_and(|b| *b != b'{') {
-        return Err(Unreadable::NotAnObject);
+        let malformed = |fault| Unreadable::Malformed { key: "unknown".to_owned(), fault };
+        return Err(json::fault(bytes).map_or(Unreadable::NotAnObject, malformed));
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader)

@@ -109,7 +109,7 @@ pub struct Creator {
     /// True when the organization was attributed by `created_by_organization_id`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_behalf_of: bool,
-    /// Where that organization is now; known of a creator that was read.
+    /// Where that organization is now; known of a creator that was read, and at the creation of a system.
     #[serde(skip)]
     pub origin: Origin,
 }

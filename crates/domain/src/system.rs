@@ -116,6 +116,11 @@ pub struct System {
 }
 
 impl System {
+    /// The key for readers: empty while the system is not registered (spec: guarantees#systems 5).
+    pub const fn shown_key(&self) -> &str {
+        if self.registered_at.is_some() { self.system_key.as_str() } else { "" }
+    }
+
     pub fn status(&self) -> SystemStatus {
         if self.deleted.is_set() {
             SystemStatus::Deleted

@@ -10,6 +10,8 @@ pub struct Ts(pub i64);
 impl Ts {
     /// The Unix epoch.
     pub const EPOCH: Ts = Ts(0);
+    /// 0000-01-01T00:00:00Z, the earliest time that RFC 3339 can write.
+    const EARLIEST: Ts = Ts::from_secs(-62_167_219_200);
 
     /// From whole seconds since the epoch.
     pub const fn from_secs(secs: i64) -> Ts {
@@ -92,10 +94,31 @@ impl fmt::Debug for Ts {
 }
 
 impl FromStr for Ts {
-    type Err = jiff::Error;
-    fn from_str(s: &str) -> Result<Ts, jiff::Error> {
-        s.parse::<jiff::Timestamp>().map(Ts::from)
+    type Err = &'static str;
+
+    /// Reads RFC 3339.
+    fn from_str(text: &str) -> Result<Ts, &'static str> {
+        let time = text.parse::<jiff::Timestamp>().ok().filter(|_| is_rfc3339(text)).map(Ts::from);
+        time.filter(|time| *time >= Ts::EARLIEST).ok_or("not a time in RFC 3339")
     }
+}
+
+/// Whether a time that jiff reads has the form of RFC 3339. jiff also reads years of six digits, a blank in place of
+/// the `T`, times without seconds, other offsets and names of zones.
+fn is_rfc3339(text: &str) -> bool {
+    let has_form = |text: &str, form: &str| {
+        let fits = |(byte, wanted): (u8, u8)| match wanted {
+            b'0' => byte.is_ascii_digit(),
+            _ => byte.eq_ignore_ascii_case(&wanted),
+        };
+        text.len() == form.len() && text.bytes().zip(form.bytes()).all(fits)
+    };
+    let Some((time, rest)) = text.split_at_checked(19) else { return false };
+    let fraction = rest.strip_prefix('.');
+    let zone = fraction.map_or(rest, |digits| digits.trim_start_matches(|c: char| c.is_ascii_digit()));
+    has_form(time, "0000-00-00T00:00:00")
+        && (has_form(zone, "Z") || has_form(zone, "+00:00") || has_form(zone, "-00:00"))
+        && zone.get(1..3).is_none_or(|hour| hour < "24")
 }
 
 impl Serialize for Ts {
@@ -122,5 +145,33 @@ mod tests {
         assert_eq!(t.rfc3339(3), "2026-03-01T09:00:00.123Z");
         assert_eq!(t.rfc3339(0), "2026-03-01T09:00:00Z");
         assert_eq!("2026-03-01T10:00:00.123456+01:00".parse::<Ts>().unwrap(), t);
+        assert_eq!("2026-03-01t09:00:00.123456789z".parse::<Ts>().unwrap(), t);
+        assert_eq!("0000-01-01T00:00:00Z".parse::<Ts>().unwrap().to_string(), "0000-01-01T00:00:00.000000Z");
+    }
+
+    #[test]
+    fn reads_nothing_but_rfc3339() {
+        for text in [
+            "-004000-01-01T00:00:00Z",
+            "+002026-03-04T10:00:00Z",
+            "0000-01-01T00:00:00+01:00",
+            "2026-03-04",
+            "2026-03-04 10:00:00Z",
+            "2026-03-04T10:00Z",
+            "2026-03-04T10:00:00",
+            "2026-03-04T10:00:00,5Z",
+            "2026-03-04T10:00:00.Z",
+            "2026-03-04T10:00:00+01",
+            "2026-03-04T10:00:00+0100",
+            "2026-03-04T10:00:00+01:00:00",
+            "2026-03-04T10:00:00+24:00",
+            "2026-03-04T10:00:00Z[UTC]",
+            "2026-03-04T25:00:00Z",
+            "20260304T100000Z",
+            "2026-03-04T10:00:0é",
+            "",
+        ] {
+            assert!(text.parse::<Ts>().is_err(), "{text}");
+        }
     }
 }

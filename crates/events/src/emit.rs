@@ -48,7 +48,7 @@ impl EventDraft {
             object_id: id.to_string(),
             subject: Some(format!("/systems/{id}")),
             data: json!({
-                "id": id, "name": system.name, "system_key": system.system_key,
+                "id": id, "name": system.name, "system_key": system.shown_key(),
                 "organization_id": system.organization.id, "organization_name": system.organization.name,
             }),
         })

@@ -17,7 +17,7 @@ const COLUMNS: &[CsvColumn<Row>] = &[
     ("FQDN", |row| row.system.fqdn.as_str().into()),
     ("IPv4 Address", |row| row.system.ipv4_address.as_str().into()),
     ("IPv6 Address", |row| row.system.ipv6_address.as_str().into()),
-    ("System Key", |row| row.key().into()),
+    ("System Key", |row| row.system.shown_key().into()),
     ("Notes", |row| row.system.notes.as_str().into()),
     ("Created At", |row| second(row.system.created_at).into()),
     ("Organization", |row| row.system.organization.name.as_str().into()),
@@ -35,13 +35,6 @@ pub struct Row {
     pub system: System,
     /// Its status now.
     pub status: SystemStatus,
-}
-
-impl Row {
-    /// The key is shown only once the system is registered (spec: systems#system).
-    fn key(&self) -> &str {
-        if self.system.registered_at.is_some() { &self.system.system_key } else { "" }
-    }
 }
 
 /// A part of the CSV file; the first has the header.
@@ -70,7 +63,7 @@ pub fn report(
         card.value(0, 1, "Type", or_dash(s.system_type.as_deref().unwrap_or_default()));
         card.value(0, 2, "Version", or_dash(&s.version));
         card.value(0, 3, "Status", row.status.as_str());
-        card.value(1, 0, "Key", or_dash(row.key()));
+        card.value(1, 0, "Key", or_dash(row.system.shown_key()));
         card.value(1, 1, "Created At", minute(s.created_at));
         card.value(1, 2, "FQDN", or_dash(&s.fqdn));
         card.value(1, 3, "IPv4", or_dash(&s.ipv4_address));

@@ -38,7 +38,7 @@ pub fn active(params: &Params, page_size: u64) -> AlertQuery {
             fingerprint: None,
         },
         order: params.one("sort_by").and_then(|by| ActiveOrder::WORDS.parse(by)).unwrap_or_default(),
-        direction: SortDirection::parse(params.falling()),
+        direction: SortDirection::parse(params.falling(&ActiveOrder::WORDS)),
         page: params.page(page_size),
         with_receivers: true,
     }
@@ -61,6 +61,6 @@ pub fn history(params: &Params, page_size: u64) -> Result<HistoryQuery> {
         fingerprint: None,
     };
     let order = params.one("sort_by").and_then(|by| HistoryOrder::WORDS.parse(by)).unwrap_or_default();
-    let order = (order, SortDirection::parse(params.falling()));
+    let order = (order, SortDirection::parse(params.falling(&HistoryOrder::WORDS)));
     Ok(HistoryQuery { filter, order, page: params.page(page_size) })
 }

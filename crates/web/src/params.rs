@@ -1,7 +1,7 @@
 //! The query of a request.
 
 use axum::extract::FromRequestParts;
-use bailiwick_domain::{Error, PageRequest, Parameter, Result, Set};
+use bailiwick_domain::{Error, Keywords, PageRequest, Parameter, Result, Set};
 use http::request::Parts;
 use std::convert::Infallible;
 
@@ -33,11 +33,18 @@ impl Params {
         self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
 
-    /// The direction of a list that begins with the latest or largest: descending unless the query says otherwise. An
-    /// empty `sort_by` asks for the default order and ignores the direction (spec: conventions#lists).
-    pub fn falling(&self) -> &'static str {
-        let is_usual = self.one("sort_by") == Some("");
+    /// The direction of a list that begins with the latest or largest: descending unless the query says otherwise. A
+    /// `sort_by` that is none of `orders` asks for the default order and ignores the direction (spec:
+    /// conventions#lists).
+    pub fn falling<T: Copy>(&self, orders: &Keywords<T>) -> &'static str {
+        let is_usual = self.one("sort_by").is_some_and(|by| orders.parse(by).is_none());
         if !is_usual && self.one("sort_direction") == Some("asc") { "asc" } else { "desc" }
+    }
+
+    /// The number of a key, or the nearest one from 1 to `most`; `usual` without a number.
+    pub fn number(&self, key: &str, most: u64, usual: u64) -> u64 {
+        let sent = self.one(key).and_then(|number| number.parse::<i128>().ok());
+        sent.map_or(usual, |n| u64::try_from(n.clamp(1, most.into())).unwrap_or(most))
     }
 
     /// The first value of a key that is not blank.
@@ -106,4 +113,29 @@ impl Params {
 pub fn values<T>(params: &Params, key: &str, parse: impl Fn(String) -> Option<T>) -> Option<Vec<T>> {
     let sent = params.many(key);
     (!sent.is_empty()).then(|| sent.into_iter().filter_map(parse).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_outside_is_the_nearest_one_inside() {
+        let number = |query: &str| Params::parse(query).number("n", 50, 10);
+        for (query, expected) in [
+            ("n=1", 1),
+            ("n=50", 50),
+            ("n=0", 1),
+            ("n=-5", 1),
+            ("n=-99999999999999999999", 1),
+            ("n=51", 50),
+            ("n=99999999999999999999", 50),
+            ("n=1.5", 10),
+            ("n=x", 10),
+            ("n=", 10),
+            ("", 10),
+        ] {
+            assert_eq!(number(query), expected, "{query}");
+        }
+    }
 }

@@ -87,6 +87,7 @@ api_test!(history_is_filtered_sorted_and_paged, |t| async move {
         ("", "CBA"),
         ("?sort_direction=asc", "ABC"),
         ("?sort_by=&sort_direction=asc", "CBA"),
+        ("?sort_by=nonsense&sort_direction=asc", "CBA"),
         ("?sort_by=id&sort_direction=asc", "ABC"),
         ("?sort_by=alertname", "CBA"),
         ("?sort_by=severity&sort_direction=asc", "CAB"),

@@ -58,6 +58,8 @@ api_test!(only_calls_with_the_secret_are_read, |settings| with_secret(settings),
         let reply = deliver(&t, body).await.expect(400);
         assert!(reply.message().starts_with("invalid request body: "), "{body}: {}", reply.text());
     }
+    let malformed = "invalid request body: malformed JSON: unexpected end of input at line 1 column 4";
+    deliver(&t, "[1,").await.expect_message(400, malformed);
     let c = client(&t, t.tree().await.customer).await;
     let bad_time =
         |labels: Value, status: &str| json!({"status": status, "labels": labels, "endsAt": "yesterday"});

@@ -75,7 +75,7 @@ api_test!(a_trend_of_each_family_in_both_spellings, |t| async move {
             let totals = get(&t, &owner, &format!("/api/{family}/totals")).await.expect(200).data();
             assert_eq!(data["current_total"], totals["total"], "{family}");
         }
-        for bad in ["8", "x", "07", "-7"] {
+        for bad in ["8", "x", "07", "-7", "", "%20"] {
             let path = format!("/api/{family}/trend?period={bad}");
             let text = "invalid period parameter (supported: 7, 30, 180, 365)";
             assert_eq!(get(&t, &owner, &path).await.expect_message(400, text).data(), Value::Null);

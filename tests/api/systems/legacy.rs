@@ -375,6 +375,12 @@ api_test!(an_imported_secret_can_be_registered, |t| async move {
     let tree = t.tree().await;
     let system = imported(&t, tree.customer, "").await;
     info(&t, &system, &system.secret).send().await.expect_message(401, WRONG);
+    let (audited,): (Value,) =
+        Q::new("SELECT after FROM audit_log WHERE action = 'system.import_credentials'")
+            .one(&t.app.platform.db)
+            .await
+            .unwrap();
+    assert_eq!(audited["system_key"], Value::Null, "it is not registered yet");
     let done = register(&t, &system.secret).await.expect(200).data();
     assert_eq!(done["system_key"], "NETH-OLD-7");
     assert!(!stored_hash(&t).await.starts_with('$'));

@@ -190,6 +190,22 @@ api_test!(people_and_names_of_the_former_branch_are_not_shown, |t| async move {
     assert_eq!(get(&t, &owner, &format!("/{id}")).await.data()["created_by"], near["created_by"]);
 });
 
+// As after a move: the creator's organization is in another branch from the start.
+api_test!(a_creator_in_another_branch_is_not_found_by, |t| async move {
+    let tree = t.tree().await;
+    let (d, c) = (t.user(tree.distributor, &["admin"]).await, t.user(tree.customer, &["admin"]).await);
+    let beside = t.organization(tree.distributor, OrgType::Reseller, "Beside").await;
+    for (creator, found) in [(beside, 0), (tree.reseller, 1)] {
+        let body =
+            json!({"name": "S", "organization_id": tree.customer, "created_by_organization_id": creator});
+        let made = post(&t, &d, body).await.expect(201).data();
+        let (id, email) = (text(&made, "id"), text(&made["created_by"], "email"));
+        let shown = get(&t, &c, &format!("/{id}")).await.expect(200).data();
+        assert_eq!(shown["created_by"]["email"], if found == 0 { "" } else { email });
+        assert_eq!(count(&t, &c, &format!("?search={email}")).await, found, "{creator}");
+    }
+});
+
 api_test!(what_the_new_organization_is_the_system_becomes, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;

@@ -146,7 +146,7 @@ api_test!(a_trend_has_the_promised_points, |t| async move {
     let tree = t.tree().await;
     let c = t.user(tree.customer, &["reader"]).await;
     let trend = async |who: &Persona, query: &str| get(&t, who, &format!("/trend{query}")).await;
-    for bad in ["?period=8", "?period=x", "?period=07"] {
+    for bad in ["?period=8", "?period=x", "?period=07", "?period="] {
         let reply = trend(&c, bad).await;
         let text = "invalid period parameter (supported: 7, 30, 180, 365)";
         assert_eq!(reply.expect_message(400, text).data(), Value::Null);

@@ -43,7 +43,7 @@ api_test!(a_trend_ends_today_with_the_total, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let trend = async |who: &Persona, query: &str| get(&t, who, &format!("/api/users/trend{query}")).await;
-    for bad in ["?period=8", "?period=x", "?period=07", "?period=-7"] {
+    for bad in ["?period=8", "?period=x", "?period=07", "?period=-7", "?period=", "?period=%20"] {
         let text = "invalid period parameter (supported: 7, 30, 180, 365)";
         assert_eq!(trend(&d, bad).await.expect_message(400, text).data(), Value::Null);
     }
@@ -233,6 +233,8 @@ api_test!(own_details_that_are_refused, |t| async move {
     let broken = t.post("/api/me/change-info").bearer(&user.token).body("{").send().await.expect(400);
     assert!(broken.message().starts_with("invalid request body: "), "{}", broken.text());
     assert_eq!(broken.data()["type"], "validation_error");
+    let list = t.post("/api/me/change-info").bearer(&user.token).body("[]").send().await.expect(400).data();
+    assert_eq!(list["errors"], json!([{"key": "unknown", "message": "not_an_object", "value": ""}]));
     let before = users_row(&t, user.id).await;
     change(&t, &user, json!({"name": "Ok", "email": "nope"})).await.expect(400);
     assert_eq!(users_row(&t, user.id).await, before);

@@ -121,13 +121,13 @@ fn refused(reason: &str) -> Error {
 
 fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     let body = json::without_mark(body);
+    let malformed = || json::fault(body).map(|fault| refused(&format!("malformed JSON: {fault}")));
     // serde would take an array for a structure, field by field.
     if body.trim_ascii_start().first().is_some_and(|b| *b != b'{') {
-        return Err(refused("must be a JSON object"));
+        return Err(malformed().unwrap_or_else(|| refused("must be a JSON object")));
     }
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader);
-    let malformed = || json::fault(body).map(|fault| refused(&format!("malformed JSON: {fault}")));
     let value = value.map_err(|e| {
         let malformed = if e.inner().is_data() { None } else { malformed() };
         malformed.unwrap_or_else(|| refused(&format!("{} has the wrong type", field_path(e.path()))))

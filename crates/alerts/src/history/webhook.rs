@@ -83,15 +83,16 @@ fn unreadable(reason: &str) -> Error {
 /// 400 for a body that cannot be read, 413 for too many alerts; 500 when it is not stored in time.
 pub async fn save(service: &Alerts, body: &[u8]) -> Result<()> {
     let body = json::without_mark(body);
+    let malformed = || json::fault(body).map(|fault| unreadable(&format!("malformed JSON: {fault}")));
     // serde would take an array for a structure, field by field.
     if body.trim_ascii_start().first().is_some_and(|b| *b != b'{') {
-        return Err(unreadable("must be a JSON object"));
+        return Err(malformed().unwrap_or_else(|| unreadable("must be a JSON object")));
     }
-    let delivery: Delivery =
-        serde_json::from_slice(body).map_err(|e| match json::fault(body).filter(|_| !e.is_data()) {
-            Some(fault) => unreadable(&format!("malformed JSON: {fault}")),
-            None => unreadable(&format!("wrong type at line {} column {}", e.line(), e.column())),
-        })?;
+    let delivery: Delivery = serde_json::from_slice(body).map_err(|e| {
+        let malformed = if e.is_data() { None } else { malformed() };
+        let wrong_type = || unreadable(&format!("wrong type at line {} column {}", e.line(), e.column()));
+        malformed.unwrap_or_else(wrong_type)
+    })?;
     let alerts = delivery.alerts.unwrap_or_default();
     if alerts.len() > ALERTS {
         return Err(Error::TooLarge { message: "too many alerts in payload".into(), data: Value::Null });

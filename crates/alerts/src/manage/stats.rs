@@ -18,8 +18,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 pub(super) const DAY_SECS: i64 = 86_400;
 /// Names in the list of statistics by default, and at most.
-const TOP: u64 = 10;
-const TOP_MOST: u64 = 50;
+pub const TOP: u64 = 10;
+pub const TOP_MOST: u64 = 50;
 /// How long a request for statistics waits for a place.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(15);
 
@@ -38,13 +38,9 @@ pub struct HistoryQuery {
 /// 400 that names the parameter.
 pub fn time(name: &str, sent: Option<&str>) -> Result<Option<Ts>> {
     let Some(text) = sent.filter(|text| !text.is_empty()) else { return Ok(None) };
-    // A year of more digits is no time of RFC 3339.
-    let parsed = text
-        .parse::<Ts>()
-        .ok()
-        .filter(|_| text.as_bytes().get(4) == Some(&b'-') && text.contains(['T', 't']));
-    let wrong = || Error::bad_request(format!("invalid {name}: must be RFC3339 (e.g. 2026-01-01T00:00:00Z)"));
-    parsed.map(Some).ok_or_else(wrong)
+    let wrong =
+        |_| Error::bad_request(format!("invalid {name}: must be RFC3339 (e.g. 2026-01-01T00:00:00Z)"));
+    text.parse::<Ts>().map(Some).map_err(wrong)
 }
 
 fn check(filter: &HistoryFilter) -> Result<()> {
@@ -177,14 +173,14 @@ pub async fn trend(service: &Alerts, caller: &Caller, named: &Named, period: Opt
 }
 
 /// Statistics as asked for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct StatisticsQuery {
     /// Resolved at this time or later.
     pub from: Option<Ts>,
     /// Resolved before this time.
     pub before: Option<Ts>,
-    /// How many names and systems.
-    pub top: Option<i64>,
+    /// How many names and systems, from 1 to [`TOP_MOST`].
+    pub top: u64,
 }
 
 /// Statistics over resolved alerts.
@@ -210,13 +206,12 @@ pub async fn statistics(
     if query.from.zip(query.before).is_some_and(|(from, before)| before <= from) {
         return Err(Error::bad_request("to_date must be after from_date"));
     }
-    let top = query.top.map_or(TOP, |top| u64::try_from(top).unwrap_or(0).clamp(1, TOP_MOST));
     let filter = HistoryFilter { from: query.from, before: query.before, ..HistoryFilter::default() };
     let organization = caller.org().ok_or_else(|| Error::unauthenticated("authentication required"))?;
     let permits = &service.state.statistics;
     let _permit =
         permits.acquire(organization.id, LONGEST_WAIT, "statistics before these take too long").await?;
-    let figures = stats::statistics(&service.platform.db, &within, &filter, top).await?;
+    let figures = stats::statistics(&service.platform.db, &within, &filter, query.top).await?;
     let seconds = |from: Ts, to: Ts| to.since(from).as_secs_f64();
     let between_seconds = match (query.from.zip(query.before), figures.starts) {
         (Some((from, to)), _) if figures.total > 0 => Some(seconds(from, to) / figures.total as f64),

@@ -8,7 +8,7 @@ use crate::{
 };
 use bailiwick_alerts::{
     Alerts,
-    manage::{self, StatisticsQuery},
+    manage::{self, ActiveOrder, HistoryOrder, StatisticsQuery},
 };
 use bailiwick_domain::SystemId;
 use bailiwick_web::alerts::{active, history as history_query, named};
@@ -24,7 +24,8 @@ pub async fn list(
     params: Params,
 ) -> Outcome<Answer<AlertList>> {
     let found = manage::active(&alerts, &caller, &named(&params), active(&params, PAGE_SIZE)).await?;
-    let list = AlertList::of(found.page, found.warnings, (params.one("sort_by"), params.falling()));
+    let order = (params.one("sort_by"), params.falling(&ActiveOrder::WORDS));
+    let list = AlertList::of(found.page, found.warnings, order);
     Ok(Answer::ok("alerts retrieved successfully", list))
 }
 
@@ -36,7 +37,8 @@ pub async fn list_of_system(
     params: Params,
 ) -> Outcome<Answer<AlertList>> {
     let page = manage::active_of_system(&alerts, &caller, system, active(&params, PAGE_SIZE)).await?;
-    let list = AlertList::of(page, Vec::new(), (params.one("sort_by"), params.falling()));
+    let order = (params.one("sort_by"), params.falling(&ActiveOrder::WORDS));
+    let list = AlertList::of(page, Vec::new(), order);
     Ok(Answer::ok("alerts retrieved successfully", list))
 }
 
@@ -70,7 +72,7 @@ pub async fn statistics(
         Ok(StatisticsQuery {
             from: manage::time("from_date", params.one("from_date"))?,
             before: manage::time("to_date", params.one("to_date"))?,
-            top: params.one("top").and_then(|top| top.parse().ok()),
+            top: params.number("top", manage::TOP_MOST, manage::TOP),
         })
     };
     let statistics = manage::statistics(&alerts, &caller, &named(&params), query).await?;
@@ -85,7 +87,7 @@ pub async fn history(
 ) -> Outcome<Answer<HistoryList>> {
     let query = || history_query(&params, HISTORY_PAGE_SIZE);
     let page = manage::history(&alerts, &caller, &named(&params), query).await?;
-    let list = HistoryList::of(page, (params.one("sort_by"), params.falling()))?;
+    let list = HistoryList::of(page, (params.one("sort_by"), params.falling(&HistoryOrder::WORDS)))?;
     Ok(Answer::ok("alerts history retrieved successfully", list))
 }
 
@@ -98,7 +100,7 @@ pub async fn history_of_system(
 ) -> Outcome<Answer<HistoryList>> {
     let query = || history_query(&params, HISTORY_PAGE_SIZE);
     let page = manage::history_of_system(&alerts, &caller, system, query).await?;
-    let list = HistoryList::of(page, (params.one("sort_by"), params.falling()))?;
+    let list = HistoryList::of(page, (params.one("sort_by"), params.falling(&HistoryOrder::WORDS)))?;
     Ok(Answer::ok("alerts history retrieved successfully", list))
 }
 

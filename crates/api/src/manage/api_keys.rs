@@ -1,6 +1,6 @@
 //! The caller's personal API keys (spec: account#api-keys).
 
-use super::{PAGE_SIZE, me::with_values};
+use super::PAGE_SIZE;
 use crate::{
     envelope::Answer,
     error::Outcome,
@@ -21,7 +21,7 @@ pub async fn create(
     body: JsonBody,
 ) -> Outcome<Answer<NewApiKeyOutput>> {
     let body = || Ok(body.parse_request::<ApiKeyInput>()?.into());
-    let (key, token) = api_keys::create(&identity, &caller, &request, body).await.map_err(with_values)?;
+    let (key, token) = api_keys::create(&identity, &caller, &request, body).await?;
     Ok(Answer::created("api key created successfully", NewApiKeyOutput { key: key.into(), token }))
 }
 

@@ -120,7 +120,7 @@ pub async fn summary(
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<ApplicationSummary>> {
-    let direction = params.falling();
+    let direction = params.falling(&SummaryOrder::WORDS);
     let sort_by = params.one("sort_by");
     let query = SummaryQuery {
         organization_id: params.one("organization_id").map(str::to_owned),

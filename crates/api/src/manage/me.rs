@@ -2,7 +2,7 @@
 
 use crate::{
     envelope::Answer,
-    error::{Failure, Outcome},
+    error::Outcome,
     extract::{Ctx, JsonBody, Service, Who},
     wire::session::{InfoChange, InfoChanged, PasswordChange, SessionUser},
 };
@@ -10,12 +10,10 @@ use bailiwick_directory::{
     Directory,
     users::{self, OwnInfo},
 };
-use bailiwick_domain::{Error, FieldError};
 use bailiwick_identity::{
     Identity, auth,
     passwords::{self, OwnChange},
 };
-use serde_json::json;
 
 /// `GET /me`.
 pub async fn show(Who(caller): Who) -> Outcome<Answer<SessionUser>> {
@@ -34,7 +32,7 @@ pub async fn change_password(
         let (current, new) = (body.current_password, body.new_password);
         Ok(OwnChange { current: current.unwrap_or_default(), new: new.unwrap_or_default() })
     };
-    passwords::change_own(&identity, &caller, &request, body).await.map_err(with_values)?;
+    passwords::change_own(&identity, &caller, &request, body).await?;
     Ok(Answer::ok("password changed successfully", ()))
 }
 
@@ -49,14 +47,6 @@ pub async fn change_info(
         let InfoChange { name, email, phone } = body.parse_request()?;
         Ok(OwnInfo { name, email, phone })
     };
-    let updated = users::change_own_info(&directory, &caller, &request, body).await.map_err(with_values)?;
+    let updated = users::change_own_info(&directory, &caller, &request, body).await?;
     Ok(Answer::ok("profile updated successfully", InfoChanged { updated_fields: updated }))
-}
-
-/// Field errors of `/me/*` carry `value` even when it is empty (spec: conventions#validation-errors).
-pub(super) fn with_values(error: Error) -> Failure {
-    let Error::Invalid(fields) = error else { return error.into() };
-    let entry = |f: &FieldError| json!({"key": f.key, "message": f.message, "value": f.value});
-    let errors: Vec<_> = fields.iter().map(entry).collect();
-    Error::BadRequest { message: "validation failed".into(), data: json!({"errors": errors}) }.into()
 }

@@ -34,7 +34,7 @@ pub async fn trend(
         let output = TrendOutput::from(trend).with_older_spelling();
         Answer::ok(format!("{} trend retrieved successfully", family.plural()), output).write()
     };
-    Ok(Cached(organizations::trend(&directory, &caller, family, params.text("period"), write).await?, gzip))
+    Ok(Cached(organizations::trend(&directory, &caller, family, params.one("period"), write).await?, gzip))
 }
 
 /// `GET /filters/{p}`.

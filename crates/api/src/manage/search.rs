@@ -19,7 +19,7 @@ pub async fn show(
     params: Params,
 ) -> Outcome<Answer<SearchOutput>> {
     let kinds = values(&params, "kinds", |word| SearchKind::WORDS.parse(&word));
-    let limit = params.one("limit").and_then(|limit| limit.parse().ok()).unwrap_or(MOST);
+    let limit = params.number("limit", MOST, MOST);
     let text = params.one("q").unwrap_or_default();
     let found = search::search(&fleet, &caller, text, kinds.as_deref(), limit).await?;
     Ok(Answer::ok("search completed successfully", found.into()))

@@ -160,7 +160,7 @@ pub async fn trend(
     params: Params,
 ) -> Outcome<Cached> {
     let write = |trend| Answer::ok("users trend retrieved successfully", TrendOutput::from(trend)).write();
-    Ok(Cached(users::trend(&directory, &caller, params.text("period"), write).await?, gzip))
+    Ok(Cached(users::trend(&directory, &caller, params.one("period"), write).await?, gzip))
 }
 
 /// `GET /filters/users`.

@@ -102,7 +102,7 @@ fn keys(operation: &str) -> Vec<&'static str> {
         "createSilence" | "getSilenceById" | "updateSilence" | "deleteSilence" => &[&["organization_id"]],
         "getEffectiveAlertConfig" => &[&["organization_id", "format"]],
         "listEvents" => &[PAGE, &["sort_direction", "types*", "organization_id*", "object_id*", "after"]],
-        "streamEvents" => &[&["types*", "organization_id*", "object_id*", "last_event_id"]],
+        "streamEvents" => &[&["types*", "last_event_id"]],
         "listEventSubscriptions" => &[PAGE],
         "listEventDeliveries" => &[PAGE, &["status*"]],
         "search" => &[&["q!", "kinds*", "limit"]],

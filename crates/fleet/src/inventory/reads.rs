@@ -28,17 +28,12 @@ pub fn time_range(from: Option<&str>, to: Option<&str>) -> TimeRange {
     const DAY: Duration = Duration::from_secs(24 * 3600);
     let day = |text: &str| format!("{text}T00:00:00Z").parse::<Ts>().ok();
     let is_day = |text: &str| text.len() == 10;
-    let is_time = |text: &&str| {
-        let starts_with_year = text.bytes().take(4).all(|b| b.is_ascii_digit());
-        starts_with_year
-            && (is_day(text) || text.as_bytes().get(10).is_some_and(|b| matches!(b, b'T' | b't')))
-    };
-    let from = from.filter(is_time).and_then(|text| if is_day(text) { day(text) } else { text.parse().ok() });
-    let before = to.filter(is_time).and_then(|text| {
+    let from = from.and_then(|text| if is_day(text) { day(text) } else { text.parse().ok() });
+    let before = to.and_then(|text| {
         if is_day(text) {
             return day(text).map(|start| start.plus(DAY));
         }
-        let whole_seconds = !text.contains(['.', ',']);
+        let whole_seconds = !text.contains('.');
         let last = if whole_seconds { Duration::from_secs(1) } else { Duration::from_micros(1) };
         text.parse().ok().map(|moment: Ts| moment.plus(last))
     });

@@ -3,14 +3,14 @@
 use crate::Fleet;
 use bailiwick_domain::{
     AuditAction, Error, Happening, Liveness, OrgId, Result, System, SystemId, Ts,
-    org::{Creator, Mark, OrgRef},
+    org::{Creator, Mark, OrgRef, Origin},
     validate::{self, Fields, Holder, SystemKey, SystemSecret, client_keys, free_text, string_values},
 };
 use bailiwick_events::EventDraft;
 use bailiwick_identity::credentials::hash_secret;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{
-    Action, Caller, Granted, OrgNode, Resource, SystemHome, attribute_system, attributing, decide, gate,
+    Action, Caller, Granted, OrgNode, Path, Resource, SystemHome, attribute_system, attributing, decide, gate,
 };
 use bailiwick_store::{Tx, rebranding, systems};
 use serde_json::{Map, Value, json};
@@ -63,7 +63,7 @@ pub async fn create(
     }
     let mut tx = service.platform.db.begin().await?;
     let (granted, node, organization) = home(&mut tx, caller, Action::Create, &new.organization_id).await?;
-    let creator = creator(&mut tx, caller, &new).await?;
+    let creator = creator(&mut tx, caller, &new, &node.path).await?;
     let mut fields = check_fields(&new);
     let (created_at, registered_at) = check_times(&mut fields, &new, now);
     fields.finish()?;
@@ -78,7 +78,7 @@ pub async fn create(
         before: None,
         after: Some(json!({
             "name": created.system.name, "organization_id": created.system.organization.id,
-            "system_key": created.system.system_key,
+            "system_key": created.system.shown_key(),
         })),
     };
     audit::record(&mut tx, now, caller, ctx, event).await?;
@@ -105,8 +105,8 @@ pub(super) async fn home(
     Ok((granted, node, organization))
 }
 
-/// The caller, or the organization that an owner or distributor names instead.
-async fn creator(tx: &mut Tx, caller: &Caller, new: &NewSystem) -> Result<Creator> {
+/// The caller, or the organization that an owner or distributor names instead; `home`: the place of the system.
+async fn creator(tx: &mut Tx, caller: &Caller, new: &NewSystem, home: &Path) -> Result<Creator> {
     let mut creator = caller.creator().ok_or_else(|| Error::internal("a system created by nobody"))?;
     if let Some(id) = new.created_by_organization_id.as_deref().filter(|id| !id.is_empty()) {
         let named = match id.parse::<OrgId>() {
@@ -118,6 +118,10 @@ async fn creator(tx: &mut Tx, caller: &Caller, new: &NewSystem) -> Result<Creato
             creator.organization_id = Some(node.path.id);
             creator.organization_name = name;
             creator.on_behalf_of = true;
+            let Path { id, p2, p3 } = node.path;
+            if ![home.id, home.p3, home.p2].contains(&id) {
+                creator.origin = Origin::Elsewhere { p2, p3 };
+            }
         }
     }
     for (field, value) in [("created_at", &new.created_at), ("registered_at", &new.registered_at)] {

@@ -2,7 +2,7 @@
 //! (spec: systems-interface#older-paths).
 
 use crate::Fleet;
-use bailiwick_domain::{AuditAction, Error, Happening, Result, validate::SystemSecret};
+use bailiwick_domain::{AuditAction, Error, Happening, Result, System, validate::SystemSecret};
 use bailiwick_events::EventDraft;
 use bailiwick_identity::credentials::{SystemIdentity, hash_secret};
 use bailiwick_platform::{RequestContext, audit};
@@ -38,16 +38,17 @@ pub async fn issue_credentials(
     let from = ctx.client_ip.to_string();
     legacy::issue(&mut tx, identity.id, &secret.public, &hash, &from, now).await?;
     let registered_at = record.system.registered_at;
+    let system = System { registered_at: registered_at.or(Some(now)), ..record.system };
     let event = audit::Event {
         action: AuditAction::SystemIssueCredentials,
         object_type: "system",
         object_id: identity.id.0,
         before: Some(json!({ "registered_at": registered_at })),
-        after: Some(json!({ "registered_at": registered_at.unwrap_or(now) })),
+        after: Some(json!({ "registered_at": system.registered_at })),
     };
     audit::record_unattended(&mut tx, now, ctx, event).await?;
-    EventDraft::system(Happening::SecretChanged, &record.system).write(&mut tx, now).await?;
+    EventDraft::system(Happening::SecretChanged, &system).write(&mut tx, now).await?;
     tx.bump_auth_epoch(AffectedSystems::Systems(vec![identity.id])).await?;
     tx.commit().await?;
-    Ok(Issued { system_key: record.system.system_key, secret })
+    Ok(Issued { system_key: system.system_key, secret })
 }

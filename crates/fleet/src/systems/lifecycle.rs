@@ -157,7 +157,9 @@ impl AllowedChange {
             after: after.as_ref().map(|found| audited(&found.system)),
         };
         audit::record(&mut self.tx, self.now, caller, ctx, event).await?;
-        let mut draft = EventDraft::system(happening, &self.before);
+        // As it is now: a new secret ends the registration, and with it the key is no longer shown.
+        let shown = after.as_ref().map_or(&self.before, |found| &found.system);
+        let mut draft = EventDraft::system(happening, shown);
         if after.is_none() {
             draft = draft.without_subject();
         }
@@ -169,7 +171,7 @@ impl AllowedChange {
 /// The fields that the audit keeps, without secrets and hashes.
 fn audited(system: &System) -> Value {
     json!({
-        "name": system.name, "organization_id": system.organization.id, "system_key": system.system_key,
+        "name": system.name, "organization_id": system.organization.id, "system_key": system.shown_key(),
         "registered_at": system.registered_at, "suspended_at": system.suspended.at, "deleted_at": system.deleted.at,
     })
 }

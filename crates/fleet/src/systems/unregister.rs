@@ -25,7 +25,8 @@ pub async fn unregister(service: &Fleet, ctx: &RequestContext, identity: &System
         after: Some(json!({ "registered_at": null })),
     };
     audit::record_unattended(&mut tx, now, ctx, event).await?;
-    let draft = EventDraft::system_by_id(Happening::Unregistered, identity.id, &identity.system_key);
+    // The key of a system that is not registered is not shown.
+    let draft = EventDraft::system_by_id(Happening::Unregistered, identity.id, "");
     draft.write(&mut tx, now).await?;
     Ok(tx.commit().await?)
 }

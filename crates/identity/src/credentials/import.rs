@@ -203,9 +203,12 @@ async fn take(service: &Identity, tx: &mut Tx, row: &Row) -> Result<Result<Impor
     if let Some(at) = row.registered_at {
         legacy::register(tx, row.system, at, now).await?;
     }
+    // The key of a system that is not registered is not shown.
+    let is_registered = row.registered_at.or(system.registered_at).is_some();
+    let key = row.key.as_ref().filter(|_| is_registered);
     let after = json!({
         "legacy_id": row.pair.as_ref().map(|(id, _)| id),
-        "system_key": row.key.as_ref().map(|(key, ..)| key.as_str()),
+        "system_key": key.map(|(key, ..)| key.as_str()),
         "registered_at": row.registered_at,
     });
     note(tx, now, AuditAction::SystemImportCredentials, Some(row.system), after).await?;

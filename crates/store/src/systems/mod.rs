@@ -188,6 +188,7 @@ pub async fn insert(
         return Err(StoreError::Misuse("a grant for another organization"));
     }
     let creator = &new.created_by;
+    let [creator_name, creator_email] = searched(creator);
     let (user, org) = (creator.user_id.map(|u| u.0), creator.organization_id.map(|o| o.0));
     let created_by = serde_json::to_value(creator).map_err(|e| StoreError::Encode(e.into()))?;
     let texts: fn(&NewSystem) -> _ = kept_texts!(values);
@@ -197,7 +198,7 @@ pub async fn insert(
         .bind(path.id)
         .bind(path.p2)
         .bind(path.p3)
-        .bind(search_text([&new.name, "", "", "", &creator.name, &creator.email, &new.system_key, "", ""]))
+        .bind(search_text([&new.name, "", "", "", creator_name, creator_email, &new.system_key, "", ""]))
         .bind(new.system_key)
         .bind(new.secret_public)
         .bind(new.secret_hash)
@@ -246,22 +247,25 @@ pub async fn set_facts(tx: &mut Tx, system: &System) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The texts that `search` compares, apart from the status (spec: systems#list). A creator of another branch is not
-/// found by.
+/// The texts that `search` compares, apart from the status (spec: systems#list).
 pub fn search_key(s: &System) -> String {
-    let unknown = Creator::default();
-    let creator = if s.created_by.origin == Origin::Above { &s.created_by } else { &unknown };
+    let [creator_name, creator_email] = searched(&s.created_by);
     search_text([
         &s.name,
         s.system_type.as_deref().unwrap_or_default(),
         &s.fqdn,
         &s.version,
-        &creator.name,
-        &creator.email,
+        creator_name,
+        creator_email,
         &s.system_key,
         &s.ipv4_address,
         &s.ipv6_address,
     ])
+}
+
+/// Name and e-mail address of a creator, by which a search finds; empty for one of another branch.
+fn searched(creator: &Creator) -> [&str; 2] {
+    if creator.origin == Origin::Above { [&creator.name, &creator.email] } else { [""; 2] }
 }
 
 fn search_text(parts: [&str; 9]) -> String {

@@ -56,6 +56,7 @@ fn bodies_that_are_none() {
         ("{", "malformed JSON: unexpected end of input at line 1 column 2"),
         ("[]", "must be a JSON object"),
         ("null", "must be a JSON object"),
+        ("[1,", "malformed JSON: unexpected end of input at line 1 column 4"),
         ("{\"enabled\": nope}", "malformed JSON: unexpected character 'o' at line 1 column 14"),
         ("{} {}", "malformed JSON: data after the value at line 1 column 4"),
         ("{\"enabled\": true}", "enabled has the wrong type"),
