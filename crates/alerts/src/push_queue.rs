@@ -221,11 +221,17 @@ async fn left_out(
     Ok(out)
 }
 
-/// Drops the queued alerts of a system in a tenant it has left.
+/// Drops the queued alerts of a system in a tenant it has left. Those that are being delivered now are left, and the
+/// call must be repeated.
 pub(super) async fn withdraw(service: &Alerts, tenant: OrgId, system_key: &str) -> Result<(), Fault> {
     let mut tx = service.platform.db.begin().await?;
     alert_queue::remove_of_system(&mut tx, tenant, system_key).await?;
-    Ok(tx.commit().await?)
+    let (left, _) = alert_queue::counts(&mut tx, tenant, system_key).await?;
+    tx.commit().await?;
+    if left > 0 {
+        return Err(Fault::not_ready(format!("{left} queued alerts are being delivered")));
+    }
+    Ok(())
 }
 
 /// Delivers due alerts and returns how many were leased.

@@ -1,6 +1,7 @@
-//! Cleanup after a system has moved to another organization (spec: systems#reassignment; alert-management#handling):
-//! removes backup objects without a reference, and the alerts and silences in the tenant that the system has left. Each
-//! step is retried until it succeeds, also after a move that was rolled back, whose copies must go.
+//! Cleanup after a system has moved to another organization or was destroyed (spec: systems#reassignment,
+//! systems#destruction; alert-management#handling): removes backup objects without a reference, and the alerts and
+//! silences in the tenant that the system has left. Each step is retried until it succeeds, also after a move that was
+//! rolled back, whose copies must go.
 
 use crate::{Alerts, transferred_alerts::leave as leave_tenant};
 use bailiwick_directory::objects;
@@ -60,7 +61,7 @@ async fn work_off(service: &Alerts) -> Result<u64> {
             }
             Err(e) => {
                 let why = jobs::reason(&e.to_string());
-                tracing::warn!(job = %job.id, attempt = job.attempts, error = why, "the cleanup after a moved system failed and will be retried");
+                tracing::warn!(job = %job.id, attempt = job.attempts, error = why, "the cleanup after a moved or destroyed system failed and will be retried");
                 leased_jobs::postpone(&mut tx, job, jobs::RETRY.next_try(now, job.attempts), &why).await?;
             }
         }
@@ -97,14 +98,19 @@ impl Lock<'_> {
 }
 
 async fn clear(service: &Alerts, cleanup: &Cleanup, lock: &Lock<'_>) -> Result<Option<Ts>> {
-    let has_happened = reassignments::has_happened(&service.platform.db, cleanup.reassignment).await?;
+    let has_happened = match cleanup.reassignment {
+        Some(id) => reassignments::has_happened(&service.platform.db, id).await?,
+        None => true,
+    };
     // Both steps are tried: storage or router may be away for long, and neither waits for the other.
     let left = if has_happened { leave(service, cleanup).await } else { Ok(0) };
     let mut deleted = 0;
     let removed = remove(service, cleanup, lock, &mut deleted).await;
-    let mut tx = service.platform.db.begin_relaxed().await?;
-    reassignments::note_cleared(&mut tx, cleanup.reassignment, deleted, *left.as_ref().unwrap_or(&0)).await?;
-    tx.commit().await?;
+    if let Some(id) = cleanup.reassignment {
+        let mut tx = service.platform.db.begin_relaxed().await?;
+        reassignments::note_cleared(&mut tx, id, deleted, *left.as_ref().unwrap_or(&0)).await?;
+        tx.commit().await?;
+    }
     left?;
     match removed? {
         true => Ok(cleanup.settled_at.filter(|at| *at > service.platform.now())),
@@ -131,6 +137,7 @@ async fn leave(service: &Alerts, cleanup: &Cleanup) -> Result<u64> {
     if found.is_some_and(|found| found.system.organization.id == cleanup.from) {
         return Ok(0);
     }
-    let left = leave_tenant(service, cleanup.from, cleanup.system, &cleanup.system_key).await;
+    let whose = (cleanup.system, cleanup.system_key.as_str());
+    let left = leave_tenant(service, cleanup.from, whose, cleanup.reassignment.is_none()).await;
     left.map_err(|fault| Error::internal(format_args!("alerts in a tenant that was left: {fault}")))
 }

@@ -1,4 +1,5 @@
-//! Ends the alerts and silences of a system in a tenant it has left (spec: alert-management#handling).
+//! Ends the alerts and silences of a system in a tenant it has left (spec: alert-management#handling,
+//! systems#destruction).
 
 use super::{
     Fault, Sender, ServiceAlert, expire_silence, list_alerts, list_silences, push_queue,
@@ -8,16 +9,16 @@ use crate::Alerts;
 use bailiwick_alertmanager::{AlertsQuery, ListedSilence, Nanos, SenderLabels, SilencesQuery};
 use bailiwick_domain::{OrgId, SystemId};
 
-/// Resolves the system's alerts in the tenant and ends the silences that concern the whole system; returns how many
-/// silences. It can be repeated: it does what is left.
+/// Resolves the system's alerts in the tenant and ends its silences: all of a destroyed system, of another one those
+/// that concern the whole system. Returns how many silences. It can be repeated: it does what is left.
 ///
 /// # Errors
 /// The router's; the call must then be repeated.
 pub(crate) async fn leave(
     service: &Alerts,
     tenant: OrgId,
-    system: SystemId,
-    system_key: &str,
+    (system, system_key): (SystemId, &str),
+    is_destroyed: bool,
 ) -> Result<u64, Fault> {
     let router = service.state.router_for_worker();
     let request_id = service.platform.fresh::<uuid::Uuid>().to_string();
@@ -41,7 +42,7 @@ pub(crate) async fn leave(
     let in_force = SilencesQuery { expired: false, ..SilencesQuery::default() };
     let mut expired = 0;
     for silence in list_silences(service, &router, &who, &in_force).await? {
-        if is_whole(&silence) && expire_silence(service, &router, &who, silence.id).await? {
+        if (is_destroyed || is_whole(&silence)) && expire_silence(service, &router, &who, silence.id).await? {
             expired += 1;
         }
     }

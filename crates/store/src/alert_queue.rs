@@ -44,7 +44,9 @@ const CLAIM: &str = "UPDATE alert_queue SET claimed_until = ?, attempts = attemp
 const EXPIRE: &str = "DELETE FROM alert_queue WHERE queued_at < ?";
 pub(crate) const RELEASE_ALL: &str =
     "UPDATE alert_queue SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
-const REMOVE_OF_SYSTEM: &str = "DELETE FROM alert_queue WHERE organization_id = ? AND system_key = ?";
+const REMOVE_OF_SYSTEM: &str = "DELETE FROM alert_queue \
+     WHERE organization_id = ? AND [[ctid = ANY(ARRAY(SELECT ctid||fingerprint IN (SELECT fingerprint]] FROM alert_queue \
+     WHERE organization_id = ? AND system_key = ? [[FOR UPDATE SKIP LOCKED))||)]]";
 const COUNTS: &str = "SELECT (SELECT CAST(COUNT(*) AS BIGINT) FROM alert_queue \
      WHERE organization_id = ? AND system_key = ?), (SELECT CAST(COUNT(*) AS BIGINT) FROM alert_queue \
      WHERE organization_id = ?)";
@@ -182,9 +184,10 @@ pub async fn waiting<'a>(
     Ok(queued)
 }
 
-/// Removes the waiting alerts of a system in a tenant it has left.
+/// Removes the waiting alerts of a system that leaves a tenant. It waits for no other writer: rows that one is writing
+/// now stay for the next call.
 pub async fn remove_of_system(tx: &mut Tx, tenant: OrgId, system_key: &str) -> Result<(), StoreError> {
-    Q::by_index(REMOVE_OF_SYSTEM).bind(tenant).bind(system_key).run(tx).await?;
+    Q::by_index(REMOVE_OF_SYSTEM).bind(tenant).bind(tenant).bind(system_key).run(tx).await?;
     Ok(())
 }
 

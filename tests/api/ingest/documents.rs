@@ -180,6 +180,8 @@ api_test!(what_is_no_document, |t| async move {
     assert_eq!(count(&t, "inventory_queue").await + count(&t, "inventory_records").await, 0);
     send(&t, &s, nested(127)).await.expect(202);
     assert_eq!(encoded("GZIP", gzip(NS8)).await.expect(202).data()["data_size"], 25_666);
+    let members: Vec<u8> = NS8.chunks(20_000).flat_map(gzip).collect();
+    assert_eq!(encoded("gzip", members).await.expect(202).data()["data_size"], 25_666);
     encoded("identity", NSEC.to_vec()).await.expect(202);
     // Authentication comes before anything is read.
     let foreign = t.post("/systems/inventory").basic(&s.key, "my_a.b").body("{").send().await;
@@ -293,6 +295,31 @@ api_test!(
         send(&t, &s, NSEC).await.expect(429);
     }
 );
+
+// A document that waits for its commit takes memory, also when its request has gone.
+api_test!(a_document_keeps_its_room_until_it_is_written, |t| async move {
+    let tree = t.tree().await;
+    let s = t.system(tree.customer).await;
+    let turn = t.app.fleet.ingest().hold_worker().await;
+    let free = || t.app.fleet.ingest().free_room();
+    let all = free();
+    send(&t, &s, NSEC).await.expect(202);
+    // On SQLite every writer waits for this transaction.
+    let mut tx = t.begin_apart().await;
+    let hold = Q::new("SELECT id FROM systems WHERE id = ? [[FOR UPDATE||]]").bind(s.id);
+    assert!(hold.optional::<(uuid::Uuid,)>(&mut tx).await.unwrap().is_some());
+    let call = t.post("/systems/inventory").basic(&s.key, &s.secret).body(NS8.to_vec());
+    let request = tokio::spawn(call.send());
+    eventually("it waits for its commit", async || free() < all).await;
+    request.abort();
+    assert!(request.await.unwrap_err().is_cancelled());
+    assert!(free() < all);
+    tx.commit().await.unwrap();
+    eventually("it is written", async || free() == all).await;
+    drop(turn);
+    inventory::run_until_idle(&t.app.fleet).await.unwrap();
+    assert_eq!(count(&t, "inventory_records").await, 2);
+});
 
 /// A body without an announced length.
 fn axum_body(chunks: Vec<Result<Vec<u8>, std::io::Error>>) -> axum::body::Body {

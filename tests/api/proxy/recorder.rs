@@ -2,6 +2,7 @@
 //! alerts#request-order, alerts#answers, alerts#waiting-tenants, alert-router#remote).
 
 use super::*;
+use bailiwick_store::sql::Q;
 use bailiwick_testkit::{
     api_test,
     parts::recorder::{Answer, Recorded, Recorder},
@@ -398,6 +399,42 @@ api_test!(queued_alerts_outlive_the_process, |t| async move {
     bailiwick_alerts::deliver_queued(&again.app.alerts).await.unwrap();
     let sent = upstream.wait_for(1).await.unwrap();
     assert_eq!(sent[0].json().unwrap()[0]["labels"]["alertname"], "A");
+});
+
+// Its silences about a part of its alerts end, too.
+api_test!(a_destroyed_system_leaves_nothing_that_waits_or_is_in_force, |t| async move {
+    let upstream = Recorder::start(|_| Answer::status(412)).await.unwrap();
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
+    let tree = p.tree().await;
+    let system = Client { test: &p, system: p.system(tree.customer).await };
+    let (key, organization) = (system.system.key.clone(), tree.customer.to_string());
+    system.push(r#"[{"labels":{"alertname":"Waits"}}]"#).await.expect(200);
+    let waiting =
+        async || Q::new("SELECT COUNT(*) FROM alert_queue").count(&p.app.platform.db).await.unwrap();
+    assert_eq!(waiting().await, 1);
+    let _ = upstream.take();
+    let mut silence = silence_of(&key);
+    let part = json!({"name": "alertname", "value": "A", "isRegex": false, "isEqual": true});
+    silence["matchers"].as_array_mut().unwrap().push(part);
+    let fires = alert(&key, &organization, "Fires");
+    upstream.answer_by(move |request| match (request.method.as_str(), request.path.as_str()) {
+        ("GET", path) if path.ends_with("/alerts") => Answer::json(200, &json!([fires])),
+        ("GET", path) if path.ends_with("/silences") => Answer::json(200, &json!([silence])),
+        ("GET", _) => Answer::json(200, &silence),
+        _ => Answer::status(200),
+    });
+    let owner = p.owner().await;
+    let path = format!("/api/systems/{}/destroy", system.system.id);
+    p.delete(&path).bearer(&owner.token).send().await.expect(200);
+    assert_eq!(waiting().await, 0);
+    bailiwick_alerts::transfer_cleanup::run_until_idle(&p.app.alerts).await.unwrap();
+    let requests = upstream.take();
+    let pushed: Vec<Value> =
+        requests.iter().filter(|r| r.method == "POST").map(|r| r.json().unwrap()).collect();
+    let [ended] = &pushed[..] else { panic!("{requests:?}") };
+    assert_eq!((ended.as_array().unwrap().len(), &ended[0]["labels"]["alertname"]), (1, &json!("Fires")));
+    assert!(ended[0].get("endsAt").is_some(), "{ended}");
+    assert!(requests.iter().any(|r| r.method == "DELETE" && r.path.ends_with(ID)), "{requests:?}");
 });
 
 api_test!(readiness_is_the_routers_own, |t| async move {

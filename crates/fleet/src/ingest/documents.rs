@@ -9,14 +9,15 @@ use bailiwick_store::{Db, StoreError, inventory};
 use bytes::Bytes;
 use serde_json::json;
 use std::{io::Read, time::Duration};
+use tokio::sync::OwnedSemaphorePermit;
 
-/// KiB of documents that may be in preparation or wait for their commit at one time.
+/// KiB of documents that may be in preparation, as text, or wait for their commit, compressed, at one time.
 pub(super) const ROOM_KIB: usize = 128 * 1024;
 /// Compressed bytes of one transaction at most; a larger document has its own.
 const GROUP_BYTES: usize = 8 * 1024 * 1024;
 /// Longest wait for room and commit.
 const WAIT: Duration = Duration::from_secs(5);
-/// Documents up to this size are prepared on the request thread: moving them to another costs more.
+/// Texts up to this size are prepared on the request thread: moving them to another costs more.
 const SMALL: usize = 256 * 1024;
 
 /// A document as received.
@@ -27,6 +28,18 @@ pub struct Document {
     /// Whether the body is compressed with gzip.
     pub is_gzip: bool,
 }
+
+impl Document {
+    /// Bytes of its text; of a compressed one at least its own, and as many as its end says.
+    fn size(&self) -> usize {
+        let end = self.body.last_chunk::<4>().filter(|_| self.is_gzip);
+        let said = end.map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        usize::try_from(said).unwrap_or(usize::MAX).max(self.body.len())
+    }
+}
+
+/// A document that waits for its commit, with its room: it takes memory even if its request waits no longer.
+pub(super) type Queued = (inventory::Document, OwnedSemaphorePermit);
 
 /// The content of the 202.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,15 +68,17 @@ pub async fn submit(service: &Fleet, system: SystemId, document: Document) -> Re
 
 async fn queue(service: &Fleet, system: SystemId, document: Document, received_at: Ts) -> Result<Accepted> {
     let limits = Limits::of(service);
-    let kib = u32::try_from(document.body.len() / 1024 + 1).unwrap_or(u32::MAX);
-    let room = service.ingest().room.acquire_many(kib.min(ROOM_KIB as u32)).await;
-    let _room = room.map_err(|e| lost(e.to_string()))?;
-    let prepared = if document.body.len() <= SMALL {
-        prepare(&document, &limits)?
-    } else {
-        let task = service.platform.tasks.spawn_blocking(move || prepare(&document, &limits));
-        task.await.map_err(Error::internal)??
+    let mut bytes = document.size().min(limits.bytes);
+    let (prepared, mut room) = loop {
+        match prepare_within(service, &document, Limits { bytes, ..limits }).await {
+            // Its end says too little, as that of a stream of several members does.
+            Err(Error::TooLarge { .. }) if bytes < limits.bytes => bytes = limits.bytes,
+            prepared => break prepared?,
+        }
     };
+    // Text and body are gone, only the compressed text waits.
+    drop(document);
+    let room = room.split(kib(prepared.body.len())).unwrap_or(room);
     let accepted = Accepted { timestamp: received_at, data_size: prepared.size };
     let row = inventory::Document {
         system_id: system,
@@ -72,9 +87,31 @@ async fn queue(service: &Fleet, system: SystemId, document: Document, received_a
         data_size: i64::try_from(prepared.size).unwrap_or(i64::MAX),
         body: prepared.body,
     };
-    service.ingest().documents.submit(row).await.map_err(|e| lost(e.0.to_string()))?;
+    service.ingest().documents.submit((row, room)).await.map_err(|e| lost(e.0.to_string()))?;
     service.ingest().arrived.notify_one();
     Ok(accepted)
+}
+
+/// Prepares the document in room for as many bytes as the limits allow its text.
+async fn prepare_within(
+    service: &Fleet,
+    document: &Document,
+    limits: Limits,
+) -> Result<(Prepared, OwnedSemaphorePermit)> {
+    let kib = u32::try_from(kib(limits.bytes)).unwrap_or(u32::MAX);
+    let room = service.ingest().room.clone().acquire_many_owned(kib).await;
+    let room = room.map_err(|e| lost(e.to_string()))?;
+    let document = document.clone();
+    let work = move || prepare(&document, &limits).map(|prepared| (prepared, room));
+    if limits.bytes <= SMALL {
+        return work();
+    }
+    service.platform.tasks.spawn_blocking(work).await.map_err(Error::internal)?
+}
+
+/// The room for this many bytes.
+fn kib(bytes: usize) -> usize {
+    (bytes / 1024 + 1).min(ROOM_KIB)
 }
 
 fn lost(log: String) -> Error {
@@ -140,8 +177,9 @@ fn gunzip(body: &[u8], max: usize) -> Result<Vec<u8>> {
 }
 
 /// Commits the group before its senders are answered; in a few large transactions rather than one endless one.
-pub async fn write(db: Db, group: Vec<inventory::Document>) -> Result<Vec<()>, StoreError> {
+pub(super) async fn write(db: Db, group: Vec<Queued>) -> Result<Vec<()>, StoreError> {
     let waiting = group.len();
+    let (group, _room): (Vec<inventory::Document>, Vec<OwnedSemaphorePermit>) = group.into_iter().unzip();
     let mut chunk: Vec<inventory::Document> = Vec::new();
     let mut bytes = 0;
     for document in group {
@@ -201,6 +239,17 @@ mod tests {
         assert_eq!((&plain.hash, plain.size), (&zipped.hash, zipped.size));
         let stored = zstd::bulk::decompress(&zipped.body, plain.size).unwrap();
         assert_eq!(stored, br#"{"a":12345678901234567890,"b":1}"#);
+    }
+
+    #[test]
+    fn a_compressed_document_takes_the_room_of_its_text() {
+        let size = |body: Bytes, is_gzip| Document { body, is_gzip }.size();
+        let zipped = gzip(&vec![b' '; 1_000_000]);
+        assert_eq!((size(zipped.clone(), true), size(zipped.clone(), false)), (1_000_000, zipped.len()));
+        assert_eq!(size(Bytes::from_static(b"{}"), true), 2);
+        // Only the last member counts, and no text is smaller than what was received.
+        let several = [zipped, gzip(b" ")].concat();
+        assert_eq!(size(several.clone().into(), true), several.len());
     }
 
     #[test]

@@ -31,9 +31,9 @@ struct Beat {
 #[derive(Debug)]
 pub struct Ingest {
     heartbeats: GroupCommit<Beat, ()>,
-    documents: GroupCommit<bailiwick_store::inventory::Document, ()>,
-    /// Bytes of documents being prepared or waiting.
-    room: tokio::sync::Semaphore,
+    documents: GroupCommit<documents::Queued, ()>,
+    /// KiB of documents being prepared or waiting.
+    room: Arc<tokio::sync::Semaphore>,
     /// A hint for the inventory worker.
     pub(crate) arrived: tokio::sync::Notify,
     /// Held by the task that works on the queue: one at a time in each process.
@@ -51,7 +51,7 @@ impl Ingest {
             documents: GroupCommit::start(tasks, stop.clone(), DOCUMENTS, move |group| {
                 documents::write(documents_db.clone(), group)
             }),
-            room: tokio::sync::Semaphore::new(documents::ROOM_KIB),
+            room: Arc::new(tokio::sync::Semaphore::new(documents::ROOM_KIB)),
             arrived: tokio::sync::Notify::new(),
             working: tokio::sync::Mutex::new(()),
         }
@@ -62,6 +62,11 @@ impl Ingest {
     /// Keeps this process's worker from taking documents until the guard is dropped.
     pub async fn hold_worker(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.working.lock().await
+    }
+
+    /// KiB that documents can still take.
+    pub fn free_room(&self) -> usize {
+        self.room.available_permits()
     }
 }
 

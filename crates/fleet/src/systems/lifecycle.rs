@@ -1,7 +1,10 @@
 //! Suspend, reactivate, delete, restore, destroy, a new secret (spec: systems#life-cycle). Each raises the auth epoch
 //! in its transaction, so that the very next system-facing request to any process sees it.
 
-use super::{Created, load_for};
+use super::{
+    Created, load_for,
+    transfer::{self, Cleanup},
+};
 use crate::{Fleet, backup_objects};
 use bailiwick_domain::{
     AuditAction, Error, Happening, ObjectKind, Result, System, SystemId, Ts, validate::SystemSecret,
@@ -84,8 +87,11 @@ pub async fn destroy(
     let mut step = AllowedChange::begin(service, caller, ctx, Action::Destroy, id).await?;
     backup_objects::bury_system(service, &mut step.tx, step.target.id()).await?;
     lifecycle::destroy(&mut step.tx, &step.target, &step.before, step.now).await?;
+    let cleanup = Cleanup::after_destruction(&step.before, step.now);
+    transfer::enqueue(&mut step.tx, service, cleanup, step.now).await?;
     step.finish(caller, ctx, AuditAction::SystemDestroy, Happening::Destroyed).await?;
     service.directory.objects.wake();
+    service.transfers.wake();
     Ok(())
 }
 

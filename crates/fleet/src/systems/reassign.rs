@@ -251,7 +251,7 @@ impl Work {
 
     fn behind(&self, settled_at: Option<bailiwick_domain::Ts>) -> Cleanup {
         Cleanup {
-            reassignment: self.id,
+            reassignment: Some(self.id),
             system: self.previous.id,
             system_key: self.previous.system_key.clone(),
             from: self.previous.organization.id,

@@ -3,7 +3,7 @@
 
 use super::status;
 use crate::{
-    StoreError, Tx,
+    StoreError, Tx, alert_queue,
     applications::counts::{settle, tally},
     history::{expiry::close_system, lock_for_writing},
     sql::Q,
@@ -55,7 +55,8 @@ pub async fn set_deleted(
     settle(tx, target.id(), applications).await
 }
 
-/// Removes the system and everything that is only about it. Its alert history stays; firing alerts in it end.
+/// Removes the system and everything that is only about it. Its alert history stays; firing alerts in it end. Alerts
+/// and silences at a remote router are left to the caller.
 pub async fn destroy(
     tx: &mut Tx,
     target: &Granted<SystemId>,
@@ -72,6 +73,7 @@ pub async fn destroy(
     for statement in [DESTROY_ALERTS, DESTROY_SILENCES] {
         Q::new(statement).bind(organization).bind(&system.system_key).run(tx).await?;
     }
+    alert_queue::remove_of_system(tx, organization, &system.system_key).await?;
     Q::new(DESTROY).bind(target.id()).run(tx).await?;
     status::settle(tx, target.id(), before).await?;
     settle(tx, target.id(), applications).await
