@@ -114,7 +114,7 @@ impl Form {
         };
         let [keys, values] = FREE_DATA.map(all);
         let pairs = keys.into_iter().zip(values);
-        let pairs = pairs.map(|(k, v)| (k.trim().to_owned(), v.clone()));
+        let pairs = pairs.map(|(k, v)| (k.trim().to_owned(), v.replace("\r\n", "\n")));
         pairs.filter(|(k, v)| !k.is_empty() || !v.is_empty()).collect()
     }
 }

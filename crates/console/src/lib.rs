@@ -67,6 +67,7 @@ pub fn router(app: &App, threads: Handle) -> Router<App> {
     }
     let signed_in = Router::new()
         .route("/console", get(pages::home::show))
+        .route("/console/preferences", post(pages::session::preferences))
         .route("/console/sign-out", post(pages::session::sign_out))
         .route("/console/acting/go-on", post(pages::session::go_on))
         .route("/console/acting/back", post(pages::session::back))
@@ -81,15 +82,18 @@ pub fn router(app: &App, threads: Handle) -> Router<App> {
         .merge(pages::events::router())
         .route("/console/search", get(pages::search::show))
         .merge(pages::account::router())
-        .route("/console/{*rest}", get(pages::missing))
+        .route("/console/{*rest}", get(pages::missing));
+    // A page that answers a form has the address of the form, where people reload it and come back to.
+    let only_forms = ROUTES.iter().filter(|(_, path)| !ROUTES.contains(&("GET", *path)));
+    let signed_in = only_forms
+        .fold(signed_in, |router, (_, path)| router.route(path, get(pages::to_page)))
         .route_layer(middleware::from_fn_with_state(app.clone(), session::enter))
         .route_layer(middleware::from_fn_with_state(threads, shared_threads::serve));
     let open = Router::new()
         .route("/console/assets/{name}", get(assets::show))
         .route("/console/sign-in", get(pages::session::sign_in))
         .route("/console/signed-in", get(pages::session::signed_in))
-        .route("/console/signed-out", get(pages::session::signed_out))
-        .route("/console/preferences", post(pages::session::preferences));
+        .route("/console/signed-out", get(pages::session::signed_out));
     let mut all = signed_in.merge(open);
     // The files of another interface have the root.
     if app.settings.static_dir.is_none() {

@@ -3,6 +3,11 @@
 use bailiwick_policy::{Caller, Permission};
 use std::fmt::Display;
 
+/// A text as one segment of a path.
+pub(crate) fn segment(text: impl Display) -> String {
+    form_urlencoded::byte_serialize(text.to_string().as_bytes()).collect::<String>().replace('+', "%20")
+}
+
 pub(crate) fn system(id: impl Display) -> String {
     format!("/console/systems/{id}")
 }

@@ -39,8 +39,10 @@ const NOTE: &str = "bailiwick-console-note";
 const PAGE_TIME: Duration = Duration::from_secs(30);
 /// Longest time for a form: longer than the longest operation that one stands for, the move of a system.
 const FORM_PAGE_TIME: Duration = Duration::from_secs(320);
-/// Forms that work in an impersonation that is over too: those that lead out of it.
-const WAYS_OUT: [&str; 2] = ["/console/acting/back", "/console/sign-out"];
+/// The form for theme and language. They belong to the browser, so it works without a session too.
+const PREFERENCES: &str = "/console/preferences";
+/// Forms that work in an impersonation that is over too: those that lead out of it, and that of the browser.
+const WAYS_OUT: [&str; 3] = ["/console/acting/back", "/console/sign-out", PREFERENCES];
 
 /// Forms with addresses of webhooks, which are secrets.
 const WITH_WEBHOOKS: [&str; 2] = ["/console/notifications", "/console/timeline/webhooks"];
@@ -96,6 +98,9 @@ pub(crate) async fn enter(State(app): State<App>, request: Request, next: Next) 
     let is_way_out = WAYS_OUT.contains(&parts.uri.path());
     let mut session = match recognise(&app, &parts, layout.clone()).await {
         Ok(Some(session)) => session,
+        Ok(None) if parts.uri.path() == PREFERENCES => {
+            return next.run(Request::from_parts(parts, body)).await;
+        }
         Ok(None) if parts.method == Method::POST && !is_way_out => {
             let (before, is_secret) = (page_before(&parts.headers), has_webhooks(parts.uri.path()));
             return unsent::page(&layout, &parts, body, &before, is_secret).await;

@@ -21,6 +21,7 @@ api_test!(somebody_acts_as_another_person_and_comes_back, |t| async move {
     let acting = browser.get(&format!("/console/systems/{}", system.id)).await.expect(200).text();
     assert!(acting.contains("You act as") && !acting.contains(&format!("{}/edit", system.id)), "{acting}");
     browser.post(&format!("/console/systems/{}/suspend", system.id), &[]).await.expect(403);
+    browser.post("/console/preferences", &[("theme", "dark")]).await.expect(303);
     let back = browser.post("/console/acting/back", &[]).await.expect(303);
     browser.cookie = set_cookie(&back, "bailiwick-console").expect("a new cookie");
     let own = browser.get(&format!("/console/systems/{}", system.id)).await.expect(200).text();
@@ -32,6 +33,7 @@ api_test!(somebody_acts_as_another_person_and_comes_back, |t| async move {
         audit.contains(&format!("/console/systems/{}/suspend", system.id)) && audit.contains("403"),
         "{audit}"
     );
+    assert!(audit.contains("/console/preferences"), "{audit}");
 });
 
 api_test!(forms_in_an_impersonation_are_recorded_without_their_secrets, |t| async move {
@@ -109,6 +111,7 @@ api_test!(an_impersonation_that_is_over_leads_out, |t| async move {
     t.delete("/api/impersonate/consent").bearer(&target.token).send().await.expect(200);
     let over = browser.get("/console/systems").await.expect(401).text();
     assert!(over.contains("The impersonation is over") && over.contains("/console/acting/back"));
+    browser.post("/console/preferences", &[("theme", "dark")]).await.expect(303);
     browser.post("/console/acting/back", &[]).await.expect(303);
     browser.get("/console/systems").await.expect(200);
 });

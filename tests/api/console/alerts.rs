@@ -1,7 +1,7 @@
 //! Everything that is done with alerts, with links and forms alone, and by whom.
 
 use super::{Browser, between};
-use bailiwick_domain::OrgId;
+use bailiwick_domain::{OrgId, Ts};
 use bailiwick_policy::{Catalogue, KeyMode};
 use bailiwick_testkit::{Engine, Persona, Test, api_test, engine, seed::Seeded};
 use serde_json::{Value, json};
@@ -134,6 +134,68 @@ api_test!(an_alert_is_read_noted_taken_silenced_and_unsilenced, |t| async move {
     assert!(figures.contains("up to 1 hour") && figures.contains("Alfa Customer"), "{figures}");
 });
 
+api_test!(a_silence_keeps_its_end_and_its_comment_unless_they_are_changed, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let (system, address) = fired(&t, &owner, tree.customer, json!([alert("DiskFull", "critical")])).await;
+    let fingerprint = address.rsplit('/').next().unwrap();
+    let browser = Browser::of(&t, &owner).await;
+    // Half a minute after a full one.
+    let now = t.app.platform.now().secs();
+    let end = now - now.rem_euclid(60) + 150;
+    let end_at = Ts::from_secs(end).rfc3339(0);
+    let path = format!("/api/systems/{}/alerts/silences", system.id);
+    let body = json!({"fingerprint": fingerprint, "end_at": end_at, "comment": "planned"});
+    let made = t.post(&path).bearer(&owner.token).json(body).send().await.expect(200).data();
+    let one = format!("/console/alerts/silences/{}/{}", tree.customer, made["silence_id"].as_str().unwrap());
+    let form = browser.get(&one).await.expect(200).text();
+    let field = between(&form, "type=\"datetime-local\" value=\"", "\"").to_owned();
+    // In its last minute.
+    t.advance(Duration::from_secs(end.abs_diff(now) - 20));
+    let wrong = browser.post(&one, &[("end_at", &field), ("comment", " ")]).await.expect(422).text();
+    assert!(wrong.contains("id=\"comment-wrong\"") && !wrong.contains("id=\"end_at-wrong\""), "{wrong}");
+    let changed = browser.post(&one, &[("end_at", &field), ("comment", "longer")]).await.expect(303);
+    let id = changed.header("location").unwrap().rsplit('/').next().unwrap();
+    let silence = t.get(&format!("{path}/{id}")).bearer(&owner.token).send().await.expect(200).data();
+    assert_eq!(silence["silence"]["endsAt"], end_at.replace('Z', ".000Z"));
+    assert_eq!(silence["silence"]["comment"], "longer");
+});
+
+// The organization of an address is read without the blanks around it.
+api_test!(a_form_leads_back_to_any_address_that_names_the_alert, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let (_, address) = fired(&t, &owner, tree.customer, json!([alert("DiskFull", "critical")])).await;
+    let browser = Browser::of(&t, &owner).await;
+    let odd = address.replace("/alerts/", "/alerts/%0A");
+    for (form, fields) in [
+        ("notes", &[("text", "noted")][..]),
+        ("take", &[]),
+        ("silence", &[("duration_minutes", "60"), ("confirm", "true")]),
+    ] {
+        let reply = browser.post(&format!("{odd}/{form}"), fields).await.expect(303);
+        assert_eq!(reply.header("location"), Some(odd.as_str()), "{form}");
+    }
+    assert!(browser.get(&odd).await.expect(200).text().contains("noted"));
+    let list = browser.get("/console/alerts/silences").await.expect(200).text();
+    let silence = between(&list, "href=\"/console/alerts/silences/", "\"").to_owned();
+    let end_at = t.app.platform.now().plus(Duration::from_secs(7200)).rfc3339(0);
+    let fields = [("end_at", &end_at[..16]), ("comment", "longer")];
+    let reply = browser.post(&format!("/console/alerts/silences/%0A{silence}"), &fields).await.expect(303);
+    browser.get(reply.header("location").unwrap()).await.expect(200);
+});
+
+api_test!(a_bar_of_the_figures_leads_to_the_alerts_that_it_counts, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    fired(&t, &owner, tree.customer, json!([alert("DiskFull", "critical")])).await;
+    let query = format!("organization_id={}&include=descendants", tree.reseller);
+    let page = format!("/console/alerts/figures?period=7&{query}");
+    let page = Browser::of(&t, &owner).await.get(&page).await.expect(200).text();
+    let link = format!("href=\"/console/alerts?{query}&severity=critical\"").replace('&', "&amp;");
+    assert!(page.contains(&link), "{page}");
+});
+
 api_test!(figures_of_resolved_alerts_are_cached_and_show_every_end_at_once, |t| async move {
     let (tree, owner) = (t.tree().await, t.owner().await);
     let (system, _) = fired(&t, &owner, tree.customer, json!([alert("DiskFull", "critical")])).await;
@@ -151,7 +213,7 @@ api_test!(figures_of_resolved_alerts_are_cached_and_show_every_end_at_once, |t| 
     push(&t, &system, ended("DiskFull")).await;
     assert!(browser.get(path).await.expect(200).text().contains("Alfa Customer"));
     let mut unknown = ended("WanDown");
-    unknown[0]["startsAt"] = json!(bailiwick_domain::Ts(t.app.platform.now().0 - 60_000_000).rfc3339(0));
+    unknown[0]["startsAt"] = json!(Ts(t.app.platform.now().0 - 60_000_000).rfc3339(0));
     push(&t, &other, unknown).await;
     let page = browser.get(path).await.expect(200).text();
     assert!(page.contains("Alfa Customer") && page.contains("Beta Customer"), "{page}");

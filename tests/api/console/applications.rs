@@ -54,6 +54,16 @@ api_test!(an_application_is_found_assigned_noted_and_deleted, |t| async move {
     assert!(browser.get(&address).await.expect(200).text().contains("one\n&lt;two&gt;"));
     browser.post(&format!("{address}/edit"), &[("notes", "")]).await.expect(303);
     assert!(!browser.get(&address).await.expect(200).text().contains("class=\"notes\""));
+    let form = browser.get(&format!("{address}/edit")).await.expect(200).text();
+    let etag = between(&form, "name=\"seen\" value=\"", "\"").replace("&quot;", "\"");
+    let fields = [("seen", &*etag), ("notes", "mine")];
+    browser.post(&format!("{address}/edit"), &fields).await.expect(303);
+    // The same form once more: the notes have changed since it was rendered.
+    let late = browser.post(&format!("{address}/edit"), &fields).await.expect(422).text();
+    assert!(late.contains("Somebody else changed this") && late.contains(">mine</textarea>"), "{late}");
+    let etag = between(&late, "name=\"seen\" value=\"", "\"").replace("&quot;", "\"");
+    let fields = [("seen", &*etag), ("notes", "again")];
+    browser.post(&format!("{address}/edit"), &fields).await.expect(303);
 
     assert!(browser.get(&format!("{address}/delete")).await.expect(200).text().contains("comes back"));
     browser.post(&format!("{address}/delete"), &[]).await.expect(303);

@@ -182,6 +182,33 @@ api_test!(every_page_of_a_foreign_thing_is_that_of_a_missing_one, |t| async move
     assert!(count > 1000, "{count}");
 });
 
+api_test!(an_address_that_only_takes_forms_leads_to_its_page, |t| async move {
+    let tree = t.tree().await;
+    let own = t.system(tree.customer).await.id.to_string();
+    let browser = Browser::of(&t, &t.owner().await).await;
+    let routes = &bailiwick_console::ROUTES;
+    let mut leads = BTreeMap::new();
+    for (_, path) in routes.iter().filter(|(_, path)| !routes.contains(&("GET", *path))) {
+        let reply = browser.get(&filled(path, &own)).await.expect(303);
+        let page = reply.header("location").unwrap().to_owned();
+        let shown = browser.get(&page).await;
+        assert_eq!(shown.header("content-type"), Some("text/html; charset=utf-8"), "{path}: {page}");
+        leads.insert(*path, page);
+    }
+    for (path, page) in [
+        ("/console/preferences", "/console/".to_owned()),
+        ("/console/account/picture/remove", "/console/account".to_owned()),
+        ("/console/account/sessions/{id}/end", "/console/account/sessions".to_owned()),
+        ("/console/systems/{id}/secret", format!("/console/systems/{own}")),
+        (
+            "/console/organizations/{id}/rebranding/{product}/remove/{asset}",
+            format!("/console/organizations/{own}/rebranding"),
+        ),
+    ] {
+        assert_eq!(leads[path], page);
+    }
+});
+
 api_test!(every_form_from_elsewhere_is_refused, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;

@@ -98,6 +98,41 @@ api_test!(a_search_for_an_organization_keeps_the_form, |t| async move {
     }
 });
 
+api_test!(a_save_keeps_the_line_breaks_of_values, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let browser = Browser::of(&t, &owner).await;
+    let system = t.system(tree.customer).await.id;
+    let data =
+        json!({"vat": "IT9", "hours": "mon\ntue", "address": "Via Roma 1\nScala B", "notes": "\nfirst"});
+    for (interface, page, fields) in [
+        (
+            format!("/api/systems/{system}"),
+            format!("/console/systems/{system}/edit"),
+            vec![("data_key", "address"), ("data_value", "Via Roma 1\r\nScala B")],
+        ),
+        (
+            format!("/api/customers/{}", tree.customer),
+            format!("/console/organizations/{}/edit", tree.customer),
+            vec![("vat", "IT9"), ("address", "Via Roma 1\r\nScala B"), ("notes", "\r\nfirst")],
+        ),
+    ] {
+        let body = json!({"custom_data": data});
+        t.put(&interface).bearer(&owner.token).json(body).send().await.expect(200);
+        let form = browser.get(&page).await.expect(200).text();
+        // Browsers leave out the first line break of a `textarea`.
+        for value in ["mon\ntue", "Via Roma 1\nScala B", "\n\nfirst"] {
+            assert!(form.contains(&format!(">{value}</textarea>")), "{page} loses {value:?}\n{form}");
+        }
+        let hours = [("name", "Rack 7"), ("data_key", "hours"), ("data_value", "mon\r\ntue")];
+        browser.post(&page, &[&fields[..], &hours].concat()).await.expect(303);
+        let stored = t.get(&interface).bearer(&owner.token).send().await.expect(200).data();
+        for key in ["hours", "address"] {
+            assert_eq!(stored["custom_data"][key], data[key], "{page}");
+        }
+    }
+});
+
 api_test!(a_search_that_finds_one_organization_chooses_it, |t| async move {
     let tree = t.tree().await;
     let browser = Browser::of(&t, &t.owner().await).await;
@@ -156,6 +191,11 @@ api_test!(no_organization_is_chosen_where_there_are_several, |t| async move {
     let fields = [("name", "A"), ("email", "a@example.org"), ("user_role_ids", "admin")];
     let wrong = browser.post("/console/users/new", &fields).await.expect(422).text();
     assert!(wrong.contains("id=\"organization_id-wrong\"") && chosen(&wrong).is_empty(), "{wrong}");
+    // One that was destroyed meanwhile.
+    let gone = t.app.platform.fresh::<bailiwick_domain::OrgId>().to_string();
+    let fields = [&fields[..], &[("organization_id", gone.as_str())]].concat();
+    let wrong = browser.post("/console/users/new", &fields).await.expect(422).text();
+    assert!(wrong.contains("This organization does not exist."), "{wrong}");
     // A customer has only their own, and an application or a webhook begins with the present or own one.
     let admin = t.user(tree.customer, &["admin"]).await;
     let page = Browser::of(&t, &admin).await.get("/console/users/new").await.expect(200).text();

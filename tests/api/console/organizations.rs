@@ -111,6 +111,26 @@ api_test!(a_chain_is_made_edited_suspended_deleted_restored_and_destroyed, |t| a
     browser.get(distributor).await.expect(200);
 });
 
+api_test!(further_data_whose_row_is_emptied_are_gone, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let browser = Browser::of(&t, &owner).await;
+    let here = page_of(tree.customer);
+    let path = format!("/api/customers/{}", tree.customer);
+    let body = json!({"custom_data": {"vat": "IT9", "sector": "food", "beds": 12}});
+    t.put(&path).bearer(&owner.token).json(body).send().await.expect(200);
+    assert!(browser.get(&here).await.expect(200).text().contains("<dt>sector</dt>"));
+    let rows = [("data_key", ""), ("data_value", ""), ("data_key", "beds"), ("data_value", "12")];
+    let form = [&[("name", "Alfa Customer"), ("vat", "IT9")][..], &rows].concat();
+    browser.post(&format!("{here}/edit"), &form).await.expect(303);
+    let page = browser.get(&here).await.expect(200).text();
+    assert!(!page.contains("<dt>sector</dt>") && page.contains("<dt>beds</dt>"), "{page}");
+    // The interface never removes a key.
+    let stored = t.get(&path).bearer(&owner.token).send().await.expect(200).data();
+    let data = &stored["custom_data"];
+    assert_eq!((&data["sector"], &data["beds"]), (&json!(""), &json!(12)));
+});
+
 api_test!(a_destruction_lists_what_goes_even_of_what_is_deleted, |t| async move {
     let tree = t.tree().await;
     t.user(tree.customer, &["admin"]).await;

@@ -74,7 +74,7 @@ api_test!(names_and_pictures_are_set_shown_inherited_and_removed, |t| async move
     assert!(wrong.contains("autofocus>Choose a file or write a name."), "{wrong}");
     send(&browser, &format!("{here}/nothing"), "x", ("favicon", "")).await.expect(404);
 
-    browser.post(&format!("{picture}/remove"), &[]).await.expect(303);
+    browser.post(&format!("{here}/ns8/remove/favicon"), &[]).await.expect(303);
     browser.get(&picture).await.expect(404);
     browser.post(&format!("{here}/ns8/remove"), &[]).await.expect(303);
     assert!(!browser.get(&here).await.expect(200).text().contains("Cloud"));
@@ -113,7 +113,7 @@ api_test!(only_owners_change_it_and_nobody_sees_what_is_above, |t| async move {
                 browser.post(&here, &[]).await.expect(403);
                 send(&browser, &format!("{here}/ns8"), "x", ("favicon", SVG)).await.expect(403);
                 browser.post(&format!("{here}/ns8/remove"), &[]).await.expect(403);
-                browser.post(&format!("{here}/ns8/favicon/remove"), &[]).await.expect(403);
+                browser.post(&format!("{here}/ns8/remove/favicon"), &[]).await.expect(403);
             }
             let missing: OrgId = t.app.platform.fresh();
             for tail in ["", "/ns8/favicon"] {

@@ -148,6 +148,13 @@ api_test!(documents_and_their_changes_are_shown_side_by_side, |t| async move {
     let raw = between(&changes, "/documents/", "\"").to_owned();
     let none = browser.get(&format!("{address}/changes?category=hardware")).await.expect(200).text();
     assert!(none.contains("No change matches"));
+    // Home leads to the changes of one document.
+    let page = browser.get(&format!("{address}/changes?inventory_id={raw}")).await.expect(200).text();
+    let kept = format!("name=\"inventory_id\" value=\"{raw}\"");
+    let chip = format!("<span class=\"soft\">Document</span> {raw}");
+    assert!(page.contains("<pre>3.19.2</pre>") && page.contains(&kept) && page.contains(&chip), "{page}");
+    let none = browser.get(&format!("{address}/changes?inventory_id=999999")).await.expect(200).text();
+    assert!(none.contains("No change matches"), "{none}");
     let document = browser.get(&format!("{address}/documents/{raw}")).await.expect(200).text();
     assert!(document.contains("<span class=\"key\">facts</span>") && !document.contains("<b>4.0.0"));
     browser.get(&format!("{address}/documents/999999")).await.expect(404);
@@ -186,6 +193,7 @@ api_test!(a_registered_system_is_given_to_another_organization, |t| async move {
     assert!(!browser.get(&new).await.expect(200).text().contains("organization_id"));
     let wrong = browser.post(&new, &[("name", "New"), ("organization_id", &*other)]).await.expect(422).text();
     assert!(wrong.contains("role=\"alert\""), "{wrong}");
+    assert!(wrong.contains("Only a registered system can be moved."), "{wrong}");
 });
 
 api_test!(backups_are_listed_fetched_and_deleted, |t| async move {

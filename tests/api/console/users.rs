@@ -188,6 +188,18 @@ api_test!(the_list_has_filters_order_pages_and_an_export, |t| async move {
     assert!(suspended.contains("No user matches"));
     let file = browser.get("/console/users/export?format=csv&role=admin").await.expect(200);
     assert!(file.header("content-type").unwrap().starts_with("text/csv"));
+    // In the order of the list.
+    for name in ["Aaron First", "Zoe Last"] {
+        let body = json!({"name": name, "email": format!("{}@example.org", &name[..3]),
+            "user_role_ids": ["reader"], "organization_id": tree.customer});
+        t.post("/api/users").bearer(&owner.token).json(body).send().await.expect(201);
+    }
+    let query = "sort_by=name&search=st&page_size=100";
+    for path in ["/console/users", "/console/users/export"] {
+        let text = browser.get(&format!("{path}?{query}&format=csv")).await.expect(200).text();
+        let [first, last] = ["Aaron First", "Zoe Last"].map(|name| text.find(name).unwrap());
+        assert!(first < last, "{path}: {text}");
+    }
 });
 
 /// Words of actions that the page of a user offers.

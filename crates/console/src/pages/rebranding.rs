@@ -42,7 +42,7 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
     ("POST", "/console/organizations/{id}/rebranding/{product}"),
     ("POST", "/console/organizations/{id}/rebranding/{product}/remove"),
     ("GET", "/console/organizations/{id}/rebranding/{product}/{asset}"),
-    ("POST", "/console/organizations/{id}/rebranding/{product}/{asset}/remove"),
+    ("POST", "/console/organizations/{id}/rebranding/{product}/remove/{asset}"),
 ];
 /// Organizations that the first page names.
 const NAMED: u64 = 100;
@@ -56,7 +56,7 @@ pub(crate) fn router() -> Router<App> {
         .route(&format!("{TAB}/{{product}}"), post(upload))
         .route(&format!("{TAB}/{{product}}/remove"), post(remove_product))
         .route(&format!("{TAB}/{{product}}/{{asset}}"), get(asset))
-        .route(&format!("{TAB}/{{product}}/{{asset}}/remove"), post(remove_asset))
+        .route(&format!("{TAB}/{{product}}/remove/{{asset}}"), post(remove_asset))
 }
 
 /// Where the rebranding of an organization is.
@@ -274,7 +274,7 @@ async fn remove_product(
     Ok(done(&address(id), "rebranding_removed"))
 }
 
-/// `POST /console/organizations/{id}/rebranding/{product}/{asset}/remove`.
+/// `POST /console/organizations/{id}/rebranding/{product}/remove/{asset}`.
 async fn remove_asset(
     State(app): State<App>,
     session: Session,

@@ -33,11 +33,12 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
     let trend = manage::trend(&app.alerts, caller, &named, Some(period)).await?;
     let figures = manage::figures(&app.alerts, caller, &named, Some(period)).await?;
     let here = Address::of(HERE, uri.query());
+    let list = here.with("period", None).at("/console/alerts");
     let text = |key: &str| texts::find(language, key).unwrap_or(key).to_owned();
     let active =
         SEVERITIES.into_iter().zip([live.critical, live.warning, live.info]).map(|(word, number)| {
             let mut bar = Bar::of(text(&format!("severity_{word}")), number).coloured(word);
-            bar.href = Some(format!("/console/alerts?severity={word}"));
+            bar.href = Some(list.with("severity", Some(word)).text());
             bar
         });
     let rows = |word: &'static str| {

@@ -1,6 +1,6 @@
 //! Alerts as people read them.
 
-use crate::{components::time::When, layout::Layout};
+use crate::{components::time::When, layout::Layout, links::segment};
 use bailiwick_alertmanager::{Labels, listing::AlertState};
 use bailiwick_alerts::manage::ActiveAlert;
 use bailiwick_web::Language;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// Where an alert is.
 pub(crate) fn address(organization: impl std::fmt::Display, fingerprint: impl std::fmt::Display) -> String {
-    format!("/console/alerts/{organization}/{fingerprint}")
+    format!("/console/alerts/{}/{}", segment(organization), segment(fingerprint))
 }
 
 /// One of the severities that the console shows; any other word counts as the least one.

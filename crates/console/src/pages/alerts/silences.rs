@@ -11,21 +11,28 @@ use crate::{
     },
     failure::Outcome,
     form::{Form, problems},
+    links::segment,
     page,
     pages::done,
     session::Session,
 };
 use axum::extract::{Path, State};
-use bailiwick_alertmanager::{ListedSilence, SilenceState};
+use bailiwick_alertmanager::{ListedSilence, Nanos, SilenceState};
 use bailiwick_alerts::manage::{self, CallerContext, FoundSilence, SilenceChange, SilenceScope};
 use bailiwick_app::App;
-use bailiwick_domain::{Page, fold::fold};
+use bailiwick_domain::{Error, Page, fold::fold};
 use bailiwick_policy::{Permission, SILENCING};
 use bailiwick_web::{Params, alerts, values};
 use http::{StatusCode, Uri};
 use serde_json::{Value, json};
+use std::fmt::Display;
 
 const HERE: &str = "/console/alerts/silences";
+
+/// Where a silence is.
+fn address(organization: impl Display, id: impl Display) -> String {
+    format!("{HERE}/{}/{id}", segment(organization))
+}
 
 const fn state(silence: &ListedSilence) -> &'static str {
     match silence.status.state {
@@ -88,7 +95,7 @@ async fn shown(app: &App, session: &Session, rows: Vec<FoundSilence>) -> Outcome
     let row = |(f, key): (FoundSilence, &(bailiwick_domain::OrgId, String))| {
         let system = systems.get(key);
         let mut row = facts(session, &f.silence);
-        row["href"] = json!(format!("{HERE}/{}/{}", f.organization_id, f.silence.id));
+        row["href"] = json!(address(f.organization_id, f.silence.id));
         row["system"] = json!(system.map_or(f.system_key.as_str(), |system| system.name.as_str()));
         row["organization"] = json!(system.map(|system| system.organization.as_str()));
         row
@@ -99,7 +106,7 @@ async fn shown(app: &App, session: &Session, rows: Vec<FoundSilence>) -> Outcome
 /// What every page shows of a silence.
 fn facts(session: &Session, silence: &ListedSilence) -> Value {
     let (layout, language) = (&session.layout, session.layout.language);
-    let when = |at: bailiwick_alertmanager::Nanos| When::of(language, layout.now, at.to_ts());
+    let when = |at: Nanos| When::of(language, layout.now, at.to_ts());
     let alert = silence.matchers.iter().find(|matcher| matcher.name == "alertname");
     json!({
         "state": state(silence),
@@ -130,19 +137,31 @@ pub(crate) async fn change(
     session.needs_one_of(SILENCING)?;
     let context = CallerContext { caller: &session.caller, ctx: &session.context };
     let scope = SilenceScope::Organization(vec![named.0.clone()]);
+    let stored = manage::silence(&app.alerts, context, &scope, &named.1).await?;
+    let (end_at, comment) = (form.text("end_at"), form.text("comment"));
     let change = || {
-        Ok(SilenceChange { end_at: Some(moment(&form.text("end_at"))), comment: Some(form.text("comment")) })
+        // An empty comment would keep the present one without a word.
+        if comment.trim().is_empty() && !stored.comment.trim().is_empty() {
+            return Err(Error::field("comment", "required"));
+        }
+        // The field shows no seconds. The end that it shows stays as it is.
+        let is_kept = end_at == minute(stored.ends_at);
+        let end_at = if is_kept { stored.ends_at.to_ts().rfc3339(6) } else { moment(&end_at) };
+        Ok(SilenceChange { end_at: Some(end_at), comment: Some(comment.clone()) })
     };
-    match manage::change_silence(&app.alerts, context, &scope, &named.1, change).await {
-        Ok(id) => Ok(done(&format!("{HERE}/{}/{id}", named.0), "saved")),
+    let changed = manage::change_silence(&app.alerts, context, &scope, &named.1, change).await;
+    match changed {
+        Ok(id) => Ok(done(&address(&named.0, id), "saved")),
         Err(error) => match problems(session.layout.language, &error) {
-            Some(wrong) => {
-                let sent = (form.text("end_at"), form.text("comment"), wrong);
-                render(&app, &session, &named, Some(sent)).await
-            }
+            Some(wrong) => render(&app, &session, &named, Some((end_at, comment, wrong))).await,
             None => Err(error.into()),
         },
     }
+}
+
+/// A time as its field shows it, without seconds.
+fn minute(time: Nanos) -> String {
+    time.to_ts().rfc3339(0).chars().take(16).collect()
 }
 
 /// `POST /console/alerts/silences/{organization}/{id}/end`.
@@ -170,13 +189,11 @@ async fn render(
     let silence = manage::silence(&app.alerts, context, &scope, &named.1).await?;
     let is_over = silence.status.state == SilenceState::Expired;
     let status = if sent.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    let minute =
-        |time: bailiwick_alertmanager::Nanos| time.to_ts().rfc3339(0).chars().take(16).collect::<String>();
     let (end_at, comment, wrong) =
         sent.unwrap_or_else(|| (minute(silence.ends_at), silence.comment.clone(), json!({})));
     let values = json!({
         "silence": facts(session, &silence),
-        "href": format!("{HERE}/{}/{}", named.0, silence.id),
+        "href": address(&named.0, silence.id),
         "matchers": silence.matchers.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "may_change": session.caller.holds_one_of(SILENCING) && !is_over,
         "end_at": end_at,

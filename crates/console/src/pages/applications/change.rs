@@ -11,12 +11,13 @@ use crate::{
         question::Question,
     },
     failure::Outcome,
-    form::{Form, problems},
+    form::{Form, etag, is_outdated, problems},
     page,
     pages::done,
     session::Session,
+    texts,
 };
-use axum::{extract::State, response::Response};
+use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_fleet::applications::{self, ApplicationRecord, ApplicationRef};
 use bailiwick_policy::Action;
@@ -38,35 +39,46 @@ const fn status(wrong: Option<&Value>) -> StatusCode {
 pub(crate) async fn show_notes(State(app): State<App>, session: Session, which: Which) -> Outcome {
     let record = load(&app, &session, Action::Update, which).await?;
     let notes = record.notes.clone().unwrap_or_default();
-    Ok(notes_form(&session, &record, &notes, None))
+    notes_form(&app, &session, &record, &notes, None)
 }
 
-fn notes_form(session: &Session, record: &ApplicationRecord, notes: &str, wrong: Option<Value>) -> Response {
+fn notes_form(
+    app: &App,
+    session: &Session,
+    record: &ApplicationRecord,
+    notes: &str,
+    wrong: Option<Value>,
+) -> Outcome {
     let code = status(wrong.as_ref());
     let values = json!({
         "crumbs": crumbs(session, record, false),
         "href": address(record.id),
         "name": name_of(record),
+        "seen": etag(&app.platform, record)?,
         "notes": notes,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
-    page::render(&session.layout, code, "applications/notes.html", values)
+    Ok(page::render(&session.layout, code, "applications/notes.html", values))
 }
 
 /// `POST /console/applications/{id}/edit`.
 pub(crate) async fn set_notes(State(app): State<App>, session: Session, which: Which, sent: Form) -> Outcome {
     let notes = sent.text("notes");
     let body = || Ok(Some(notes.clone()));
-    match applications::set_notes(&app.fleet, &session.caller, &session.context, named(&which), body).await {
-        Ok(changed) => Ok(done(&address(changed.id), "saved")),
-        Err(error) => match problems(session.layout.language, &error) {
-            Some(wrong) => {
-                let record = load(&app, &session, Action::Update, which).await?;
-                Ok(notes_form(&session, &record, &notes, Some(wrong)))
-            }
-            None => Err(error.into()),
-        },
-    }
+    let (caller, context) = (&session.caller, sent.conditional(&session.context));
+    let error = match applications::set_notes(&app.fleet, caller, &context, named(&which), body).await {
+        Ok(changed) => return Ok(done(&address(changed.id), "saved")),
+        Err(error) => error,
+    };
+    let language = session.layout.language;
+    let wrong = match problems(language, &error) {
+        Some(wrong) => wrong,
+        None if is_outdated(&error) => json!({"outdated": texts::find(language, "form_outdated")}),
+        None => return Err(error.into()),
+    };
+    // As it is now, so that saving again replaces the other change knowingly.
+    let record = load(&app, &session, Action::Update, which).await?;
+    notes_form(&app, &session, &record, &notes, Some(wrong))
 }
 
 /// `GET /console/applications/{id}/assign`.

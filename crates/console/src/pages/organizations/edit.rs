@@ -89,7 +89,7 @@ pub(crate) async fn update(
     sent: Form,
 ) -> Outcome {
     let located = organizations::find_for(&app.directory, &session.caller, Action::Update, id).await?;
-    let (fields, family) = (Fields::of(&sent), located.organization.org_type);
+    let (mut fields, family) = (Fields::of(&sent), located.organization.org_type);
     let body = || Ok(fields.body(Some(&located.organization)));
     let context = sent.conditional(&session.context);
     match organizations::update(&app.directory, &session.caller, &context, family, id, body).await {
@@ -97,6 +97,7 @@ pub(crate) async fn update(
         Err(error) => match wrong(&session, &error) {
             Some(wrong) => form(&app, &session, About::Present(&located), &fields, Some(wrong)).await,
             None if is_outdated(&error) => {
+                fields.add_unseen(&located.organization);
                 let wrong = json!({"outdated": text(&session, "form_outdated")});
                 form(&app, &session, About::Present(&located), &fields, Some(wrong)).await
             }
@@ -150,13 +151,16 @@ impl Fields {
     }
 
     /// The body for the use case. It holds only the free data that differ from the stored ones, so values that are no
-    /// texts stay as they are.
+    /// texts stay as they are. A stored key cannot be removed: without its row it gets the empty value, and pages leave it
+    /// out.
     fn body(&self, stored: Option<&Organization>) -> OrganizationBody {
         let vat = ("vat".to_owned(), self.vat.clone());
         let details = self.details.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+        let removed = stored.map(further).unwrap_or_default().into_iter();
+        let removed = removed.filter(|(key, _)| !self.has_row(key)).map(|(key, _)| (key, String::new()));
         // Keys with a field of their own come last, so their fields win.
         let further = self.data.iter().filter(|(key, _)| !key.is_empty()).cloned();
-        let all = further.chain(details).chain([vat]);
+        let all = removed.chain(further).chain(details).chain([vat]);
         let is_new = |(key, value): &(String, String)| match stored {
             None => !value.is_empty() || key == "vat",
             Some(stored) => *value != text_of(stored, key),
@@ -169,6 +173,16 @@ impl Fields {
             custom_data: Some(custom_data),
             created_by_organization_id: Some(self.parent.id.clone()).filter(|id| !id.is_empty()),
         }
+    }
+
+    /// Adds stored data without a row: somebody may have added them meanwhile, and saving again would clear them.
+    fn add_unseen(&mut self, stored: &Organization) {
+        let unseen = further(stored).into_iter().filter(|(key, _)| !self.has_row(key)).collect::<Vec<_>>();
+        self.data.extend(unseen);
+    }
+
+    fn has_row(&self, key: &str) -> bool {
+        self.data.iter().any(|(kept, _)| kept == key.trim())
     }
 
     fn value(&self, key: &str) -> &str {

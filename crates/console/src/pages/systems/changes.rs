@@ -4,7 +4,7 @@ use super::{address, head};
 use crate::{
     components::{
         document,
-        list::{Address, Filter, PAGE_SIZE, Pager},
+        list::{Address, Chip, Filter, PAGE_SIZE, Pager},
         time::When,
     },
     failure::{Failure, Outcome},
@@ -15,7 +15,7 @@ use crate::{
 use axum::extract::{FromRequestParts, RawPathParams, State};
 use bailiwick_app::App;
 use bailiwick_domain::SystemId;
-use bailiwick_fleet::inventory::{self, Category, ChangeKind, DiffRow, Severity};
+use bailiwick_fleet::inventory::{self, Category, ChangeKind, DiffFilter, DiffRow, Severity};
 use bailiwick_web::{Language, Params, diff_filter};
 use http::{Uri, request::Parts};
 use serde::Serialize;
@@ -63,7 +63,9 @@ pub(crate) async fn show(
     let rows = inventory::diff_rows(&app.fleet, &ids).await?;
     let summary = inventory::changes(&app.fleet, &session.caller, path.system).await?;
     let filters = filters(session.layout.language, &here);
-    let chips: Vec<_> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
+    let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
+    chips.extend(here.value_chips("inventory_id", "document"));
+    let kept = ["inventory_id", "page_size"].map(|key| here.values(key).map(move |value| (key, value)));
     let counts = summary.as_ref().map(|summary| json!({"total": summary.total, "recent": summary.recent}));
     let values = json!({
         "head": head::head(&app, &session, &record, "changes").await?,
@@ -73,7 +75,8 @@ pub(crate) async fn show(
         "pager": pager,
         "bare": here.bare(),
         "search": params.text("search").unwrap_or_default(),
-        "kept": params.text("page_size").map(|size| ("page_size", size)).into_iter().collect::<Vec<_>>(),
+        "kept": kept.into_iter().flatten().collect::<Vec<_>>(),
+        "is_filtered": filter != DiffFilter::default(),
         "counts": counts,
     });
     Ok(page::show(&session.layout, "systems/changes.html", values))

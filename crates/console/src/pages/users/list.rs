@@ -17,7 +17,7 @@ use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_directory::{creators::Of, exports, roles, users};
 use bailiwick_policy::{Action, Resource, gate};
-use bailiwick_web::{Params, asked, download, export_direction, user_query};
+use bailiwick_web::{Params, asked, download, user_query};
 use http::Uri;
 use serde_json::{Value, json};
 
@@ -58,8 +58,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
 
 /// `GET /console/users/export`.
 pub(crate) async fn export(State(app): State<App>, session: Session, params: Params) -> Outcome {
-    let mut query = user_query(&params, PAGE_SIZE);
-    query.direction = export_direction(&params);
+    let query = user_query(&params, PAGE_SIZE);
     Ok(download(
         exports::users(&app.directory, &session.caller, query, asked(&params, users::FILTERS)).await?,
     )?)
