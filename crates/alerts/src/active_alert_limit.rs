@@ -13,7 +13,7 @@ use bailiwick_alertmanager::{
 use bailiwick_domain::{OrgId, Ts};
 use bailiwick_outbound::RouterClient;
 use bailiwick_settings::AlertLimits;
-use bailiwick_store::{history::active_counts, sql::On};
+use bailiwick_store::{Db, history::active_counts, sql::On};
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -26,6 +26,8 @@ const WIDE: Duration = Duration::from_secs(30);
 const NARROW: Duration = Duration::from_secs(2);
 /// How many alerts and systems this process remembers; beyond that it forgets all of them and queries again.
 const REMEMBERED: usize = 250_000;
+/// How often rows and their counts are read until both are of one moment.
+const TRIES: u32 = 3;
 
 /// The active alerts that this process knows of.
 #[derive(Debug, Default)]
@@ -225,8 +227,9 @@ async fn ask(
     let mut fingerprints: HashSet<Fingerprint> = new.iter().copied().collect();
     fingerprints.extend(beside.keys().chain(noted.keys()));
     let fingerprints: Vec<Fingerprint> = fingerprints.into_iter().collect();
-    let stored = stored(&service.platform.db, tenant, &fingerprints).await?;
-    let (of_system, of_tenant) = active_counts::counts(&service.platform.db, tenant, system_key).await?;
+    let tries = if noted.is_empty() { 1 } else { TRIES };
+    let (stored, (of_system, of_tenant)) =
+        stored_and_counts(&service.platform.db, (tenant, system_key), &fingerprints, tries).await?;
 
     let mut memory = service.state.active_alert_limit.memory();
     beside.extend(memory.under_way(tenant));
@@ -263,6 +266,29 @@ impl TenantCounts {
     fn under_way(&self, tenant: OrgId) -> HashMap<Fingerprint, Box<str>> {
         let systems = self.tenants.get(&tenant).into_iter().flat_map(|tenant| &tenant.systems);
         systems.flat_map(|(key, system)| system.under_way.keys().map(|f| (*f, key.clone()))).collect()
+    }
+}
+
+/// The open rows of these alerts, and how many rows the system and its tenant have. Notes that are written
+/// between the two reads would count twice, or not at all; so with more than one try the counts are read before
+/// and after.
+async fn stored_and_counts(
+    db: &Db,
+    (tenant, system_key): (OrgId, &str),
+    fingerprints: &[Fingerprint],
+    tries: u32,
+) -> Result<(HashMap<Fingerprint, Box<str>>, (u64, u64)), Fault> {
+    let mut before =
+        if tries > 1 { Some(active_counts::counts(db, tenant, system_key).await?) } else { None };
+    let mut left = tries;
+    loop {
+        let found = stored(db, tenant, fingerprints).await?;
+        let counts = active_counts::counts(db, tenant, system_key).await?;
+        left = left.saturating_sub(1);
+        if left == 0 || before == Some(counts) {
+            return Ok((found, counts));
+        }
+        before = Some(counts);
     }
 }
 
