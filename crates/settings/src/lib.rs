@@ -252,6 +252,10 @@ pub struct Systems {
     pub inventory_list_entries: u32,
     /// Inventory documents of one system in an hour.
     pub inventories_per_hour: u32,
+    /// The longest wait of a heartbeat for its commit. No setting changes it: only tests wait longer.
+    pub heartbeat_wait: Duration,
+    /// The longest wait of an inventory document for room and commit. No setting changes it, as above.
+    pub inventory_wait: Duration,
     /// The most applications of one system, those that it no longer reports included.
     pub applications: u32,
     /// The meaning of inventory changes; none: the built-in rules.
@@ -424,6 +428,8 @@ impl Settings {
                 inventory_max_bytes: 10 * 1024 * 1024,
                 inventory_list_entries: 20_000,
                 inventories_per_hour: 60,
+                heartbeat_wait: Duration::from_secs(2),
+                inventory_wait: Duration::from_secs(5),
                 applications: 2_000,
                 inventory_rules: None,
                 reachability_networks: Vec::new(),

@@ -8,15 +8,13 @@ use bailiwick_inventory::{ListLimits, Rejected, accept};
 use bailiwick_store::{Db, StoreError, inventory};
 use bytes::Bytes;
 use serde_json::json;
-use std::{io::Read, time::Duration};
+use std::io::Read;
 use tokio::sync::OwnedSemaphorePermit;
 
 /// KiB of documents that may be in preparation, as text, or wait for their commit, compressed, at one time.
 pub(super) const ROOM_KIB: usize = 128 * 1024;
 /// Compressed bytes of one transaction at most; a larger document has its own.
 const GROUP_BYTES: usize = 8 * 1024 * 1024;
-/// Longest wait for room and commit.
-const WAIT: Duration = Duration::from_secs(5);
 /// Texts up to this size are prepared on the request thread: moving them to another costs more.
 const SMALL: usize = 256 * 1024;
 
@@ -59,10 +57,10 @@ struct Prepared {
 
 /// `POST /systems/inventory`: when this returns, the document is stored.
 pub async fn submit(service: &Fleet, system: SystemId, document: Document) -> Result<Accepted> {
-    let received_at = service.platform.now();
-    match tokio::time::timeout(WAIT, queue(service, system, document, received_at)).await {
+    let (received_at, longest) = (service.platform.now(), service.settings.systems.inventory_wait);
+    match tokio::time::timeout(longest, queue(service, system, document, received_at)).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(lost(format!("not queued within {} s", WAIT.as_secs_f64()))),
+        Err(_) => Err(lost(format!("not queued within {} s", longest.as_secs_f64()))),
     }
 }
 

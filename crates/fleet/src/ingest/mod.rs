@@ -8,7 +8,7 @@ use bailiwick_domain::{Error, Result, SystemId, Ts};
 use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_platform::group_commit::GroupCommit;
 use bailiwick_store::{Db, StoreError, heartbeats};
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use documents::{Accepted, Document, submit, too_large};
@@ -17,8 +17,6 @@ pub use documents::{Accepted, Document, submit, too_large};
 const BEATS: usize = 512;
 /// Documents of one group at most.
 const DOCUMENTS: usize = 64;
-/// Longest wait for a heartbeat's commit.
-const HEARTBEAT_WAIT: Duration = Duration::from_secs(2);
 
 /// A heartbeat on its way.
 #[derive(Debug)]
@@ -102,6 +100,7 @@ pub async fn heartbeat(service: &Fleet, system: &Arc<SystemIdentity>) -> Result<
     let now = service.platform.now();
     let beat = Beat { from: system.id, at: now };
     let lost = |log: String| Error::Unavailable { message: "failed to process heartbeat".into(), log };
-    let written = service.ingest().heartbeats.submit_within(HEARTBEAT_WAIT, beat).await;
+    let longest = service.settings.systems.heartbeat_wait;
+    let written = service.ingest().heartbeats.submit_within(longest, beat).await;
     written.map(|()| now).map_err(|e| lost(e.0.to_string()))
 }
