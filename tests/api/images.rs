@@ -7,7 +7,7 @@ use bailiwick_platform::Secret;
 use bailiwick_settings::{Bucket, ImageHome, ObjectLocation, Settings};
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{
-    Call, Engine, Persona, Reply, Test, engine, eventually,
+    Call, Engine, PATIENCE, Persona, Reply, Test, engine, eventually,
     parts::s3::{self, Answers, S3},
     seed::Seeded,
 };
@@ -96,6 +96,8 @@ impl Own {
         let mut settings = engine::settings();
         settings.assets.location = self.location(s3::CREDENTIALS.1);
         settings.assets.images = ImageHome::Bucket;
+        // On a busy machine no answer of the storage is late, unless the test is about that.
+        (settings.assets.image_read, settings.assets.image_write) = (PATIENCE, PATIENCE);
         settings
     }
 }

@@ -3,7 +3,7 @@
 
 use bailiwick_platform::write_check;
 use bailiwick_store::{Db, Options, sql::Q, stats};
-use bailiwick_testkit::{Call, Engine, Test, api_test, eventually};
+use bailiwick_testkit::{Call, Engine, PATIENCE, Test, api_test, eventually};
 use serde_json::json;
 use std::{
     pin::pin,
@@ -175,7 +175,7 @@ api_test!(a_transaction_that_nobody_waits_for_ends, |t| async move {
             let mut url = url::Url::parse(&t.database_url).unwrap();
             url.query_pairs_mut().append_pair("options", "-c synchronous_commit=on");
             let url = url.as_str().replace('+', "%20");
-            Db::open(&Options { connections: 1, ..Options::new(url) }).await.unwrap()
+            Db::open(&Options { connections: 1, acquire: PATIENCE, ..Options::new(url) }).await.unwrap()
         }
     };
     const TRANSACTION: &str = "SELECT [[CAST(CAST(pg_current_xact_id() AS TEXT) AS BIGINT)||random()]]";

@@ -19,7 +19,7 @@ mod vmalert;
 
 use bailiwick_domain::Ts;
 use bailiwick_settings::{RemoteRouter, Router, RouterKind};
-use bailiwick_testkit::{Call, Reply, Settings, Test, seed::Seeded};
+use bailiwick_testkit::{Call, PATIENCE, Reply, Settings, Test, seed::Seeded};
 
 /// Where the interface is mounted.
 pub(crate) const P: &str = "/api/services/mimir/alertmanager";
@@ -81,13 +81,29 @@ impl<'t> Client<'t> {
     }
 }
 
-/// The same engine again, with a router elsewhere and the clock of the first.
+/// As much time for the router as a test has: on a busy machine no answer is late.
+pub(crate) fn patient(settings: &mut Settings) {
+    settings.alerting.limits.read_timeout = PATIENCE;
+    settings.alerting.limits.write_timeout = PATIENCE;
+}
+
+/// The same engine again, with a router elsewhere.
 pub(crate) async fn remote(
     t: &Test,
     url: &str,
     kind: RouterKind,
     change: impl FnOnce(&mut Settings),
 ) -> Test {
+    Test::with(t.engine, with_router(t, url, kind, change)).await
+}
+
+/// As [`remote`], without background work: the service's own delivery would take what waits out of the test's
+/// hands, and begin it before the test has moved the clock.
+async fn remote_alone(t: &Test, url: &str, kind: RouterKind, change: impl FnOnce(&mut Settings)) -> Test {
+    Test::without_background(t.engine, with_router(t, url, kind, change)).await
+}
+
+fn with_router(t: &Test, url: &str, kind: RouterKind, change: impl FnOnce(&mut Settings)) -> Settings {
     let mut settings = (*t.app.settings).clone();
     let prefix = if kind == RouterKind::Plain { "" } else { "/alertmanager" };
     settings.alerting.router = Router::Remote(RemoteRouter {
@@ -98,8 +114,9 @@ pub(crate) async fn remote(
         is_provisioned: false,
     });
     generous(&mut settings);
+    patient(&mut settings);
     change(&mut settings);
-    Test::with(t.engine, settings).await
+    settings
 }
 
 /// The clock on the wall, which a real router goes by.

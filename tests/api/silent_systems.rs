@@ -1,6 +1,6 @@
 //! The liveness monitor and its alerts (spec: systems#liveness; alerts#link-failed; §14 rules 36, 37).
 
-use crate::proxy::wall_clock;
+use crate::proxy::{patient, wall_clock};
 use bailiwick_alerts::liveness_monitor::{self, Checked};
 use bailiwick_domain::OrgId;
 use bailiwick_settings::{RemoteRouter, Router, RouterKind};
@@ -277,7 +277,12 @@ api_test!(a_real_alertmanager_receives_an_outage_and_its_end, |t| async move {
     t.clock.set(now);
     let url = real.url().to_owned();
     let remote = RemoteRouter { url, prefix: String::new(), kind: RouterKind::Plain, is_provisioned: false };
-    let p = t.replica_with(|s| s.alerting.router = Router::Remote(remote)).await;
+    let p = t
+        .replica_with(|s| {
+            s.alerting.router = Router::Remote(remote);
+            patient(s);
+        })
+        .await;
     let alerts_known = async || -> Vec<Value> {
         let output = real.amtool(&["alert", "query", "-o", "json"]).await.unwrap();
         serde_json::from_slice(&output.stdout).unwrap()

@@ -195,7 +195,7 @@ mod tests {
         }
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn requests_share_the_next_read_and_never_one_that_began_before_them() {
         let reads = Reads::default();
         let first = reads.ask();
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(outer.get("a".to_owned(), read()).await.unwrap(), 4);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_failure_is_shared_and_a_request_that_goes_away_is_replaced() {
         let reads = Reads::default();
         let gone = reads.ask();

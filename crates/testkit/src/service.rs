@@ -71,6 +71,9 @@ impl Test {
         let clock = Arc::new(ManualClock::new());
         let entropy = Arc::new(SeededEntropy::new(2));
         let app = engine::build(settings, db, clock.clone(), entropy.clone(), catalogue);
+        // Drawn here, so that no background work draws it among the ids of the test: they would differ from run to run,
+        // and with them the order of rows of one moment.
+        app.platform.instance();
         let router = router(&app);
         let processes = Arc::new(AtomicU64::new(1));
         Test {

@@ -1,10 +1,11 @@
 //! Configurations pushed to a router with tenants: when, for whom, and until it has them.
 
 use super::*;
+use crate::proxy::patient;
 use bailiwick_alerts::{config, deliver_queued, liveness_monitor};
 use bailiwick_domain::OrgId;
 use bailiwick_policy::KeyMode;
-use bailiwick_settings::{RemoteRouter, Router, RouterKind};
+use bailiwick_settings::{RemoteRouter, Router, RouterKind, Settings};
 use bailiwick_store::{alert_tenants, sql::Q};
 use bailiwick_testkit::{
     Engine, api_test, eventually,
@@ -16,8 +17,8 @@ use bailiwick_testkit::{
 };
 use std::time::Duration;
 
-/// The same engine again, with a router with tenants that takes configurations at this address.
-async fn with_router(t: &Test, url: String) -> Test {
+/// The settings for a router with tenants that takes configurations at this address.
+fn provisioning(t: &Test, url: String) -> Settings {
     let mut settings = (*t.app.settings).clone();
     settings.alerting.router = Router::Remote(RemoteRouter {
         url,
@@ -25,7 +26,18 @@ async fn with_router(t: &Test, url: String) -> Test {
         kind: RouterKind::Mimir,
         is_provisioned: true,
     });
-    Test::with(t.engine, settings).await
+    patient(&mut settings);
+    settings
+}
+
+/// The same engine again, with such a router.
+async fn with_router(t: &Test, url: String) -> Test {
+    Test::with(t.engine, provisioning(t, url)).await
+}
+
+/// The same without background work: nothing is pushed but by a save and by [`push`].
+async fn step_by_step(t: &Test, url: String) -> Test {
+    Test::without_background(t.engine, provisioning(t, url)).await
 }
 
 /// Whether the router's document for a tenant names this.
@@ -212,7 +224,8 @@ api_test!(what_the_router_has_lost_is_pushed_again, |t| async move {
 
 api_test!(what_the_router_has_lost_without_a_sign_is_noticed, |t| async move {
     let router = Configurations::start().await.unwrap();
-    let t = with_router(&t, router.url()).await;
+    // The background reads back every minute of real time, and what it has read is left out here.
+    let t = step_by_step(&t, router.url()).await;
     let (tree, owner) = (t.tree().await, t.owner().await);
     make_all(&t).await;
     post(&t, &owner, "", hook("all")).await.expect(200);
@@ -332,9 +345,19 @@ api_test!(a_start_uploads_only_what_differs, |t| async move {
     push(&t).await;
     assert_eq!(uploads(&router), 7);
     if t.engine == Engine::Postgres {
-        let _replica = t.replica().await;
+        let queued = async || {
+            let text = "SELECT CAST(SUM(wanted) AS BIGINT) FROM alert_tenants";
+            Q::new(text).count(&t.app.platform.db).await.unwrap()
+        };
+        let before = queued().await;
+        let replica = t.replica().await;
+        eventually("it queues all at its start", async || queued().await > before).await;
         push(&t).await;
         assert_eq!(uploads(&router), 7, "another process has nothing to upload");
+        // Nor is it to read configurations back in the place of this one.
+        replica.app.platform.stop.cancel();
+        replica.app.platform.tasks.close();
+        replica.app.platform.tasks.wait().await;
     }
     post(&t, &owner, "", hook("new")).await.expect(200);
     push(&t).await;
@@ -349,14 +372,16 @@ api_test!(a_start_uploads_only_what_differs, |t| async move {
 
 api_test!(liveness_alerts_and_history_survive_that_their_tenant_is_made, |t| async move {
     let router = Configurations::start().await.unwrap();
-    let t = with_router(&t, router.url()).await;
+    // In the background, the router could be given the tenant before it gets the alert.
+    let t = step_by_step(&t, router.url()).await;
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     t.post("/systems/heartbeat").basic(&system.key, &system.secret).send().await.expect(200);
     t.advance(Duration::from_secs(1200));
     assert_eq!(liveness_monitor::check(&t.app.alerts).await.unwrap().posted, 1);
     assert_eq!(waiting_alerts(&t).await, 1, "the router did not have the tenant");
-    router.wait_until("it has", |r| r.of(tree.customer).is_some()).await.unwrap();
+    push(&t).await;
+    assert!(router.of(tree.customer).is_some());
     t.advance(Duration::from_secs(60));
     eventually("the alert is delivered", async || {
         deliver_queued(&t.app.alerts).await.unwrap();
@@ -457,10 +482,15 @@ api_test!(a_first_silence_makes_a_tenant_too, |t| async move {
     let now = t.app.platform.now();
     let silence = json!({"matchers": [{"name": "alertname", "value": "A", "isRegex": false}], "startsAt": now.rfc3339(0),
         "endsAt": now.plus(Duration::from_secs(3600)).rfc3339(0), "createdBy": "me", "comment": "c"});
-    // The router does not have the tenant yet, so the sender has to try again.
+    // The router does not have the tenant yet, so the sender has to try again. The configuration is pushed at
+    // the same moment, and must not arrive before the silence.
+    router.fail_by(|_| Some(Answer::status(500)));
     let silences = ALERTS.replace("/alerts", "/silences");
     let reply = t.post(&silences).basic(&system.key, &system.secret).json(silence).send().await;
     assert_eq!(reply.status, 503, "{}", reply.text());
+    at_rest(&t).await;
+    router.recover();
+    t.advance(Duration::from_secs(2));
     router.wait_until("it is made", |r| r.of(tree.customer).is_some()).await.unwrap();
     assert_eq!(router.count(), 1);
 });

@@ -119,9 +119,9 @@ api_test!(changes_at_the_router_are_recorded_after_the_caller_left, |t| async mo
     ] {
         drop(b.upstream.take());
         let router_called = async {
-            while !b.upstream.requests().iter().any(is_change) {
-                let n = b.upstream.requests().len();
-                b.upstream.wait_for(n + 1).await.unwrap();
+            let mut requests = b.upstream.requests();
+            while !requests.iter().any(is_change) {
+                requests = b.upstream.wait_for(requests.len() + 1).await.unwrap();
             }
         };
         // The caller leaves while the router is at it.

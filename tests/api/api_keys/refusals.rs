@@ -119,7 +119,10 @@ api_test!(refusals_are_recorded_once_a_minute_whatever_comes, |t| async move {
         }
     };
     attack().await;
-    assert_eq!(events(&t, &owner).await, ["created", "auth_failed invalid_secret"]);
+    // Those of one moment have no order.
+    let mut got = events(&t, &owner).await;
+    got.sort();
+    assert_eq!(got, ["auth_failed invalid_secret", "created"]);
     t.advance(MINUTE);
     attack().await;
     revoke(&t, &owner, &id).await.expect(200);
@@ -133,10 +136,11 @@ api_test!(refusals_are_recorded_once_a_minute_whatever_comes, |t| async move {
         "auth_failed revoked",
     ];
     let mut got = events(&t, &owner).await;
-    // Those of one moment have no order.
-    got[2..].sort();
     let mut sorted = expected.map(str::to_owned);
-    sorted[2..].sort();
+    for all in [&mut got[..], &mut sorted[..]] {
+        all[..2].sort();
+        all[2..].sort();
+    }
     assert_eq!(got, sorted);
     let row =
         history(&t, &owner, "?event=auth_failed").await["audit"].as_array().unwrap().last().unwrap().clone();

@@ -203,6 +203,8 @@ api_test!(customers_of_one_reseller_are_tenants_of_their_own, |t| async move {
     .await
     .unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, portal).await;
+    // In the background the service asks from time to time for the alerts of every tenant.
+    let p = Test::without_background(t.engine, (*p.app.settings).clone()).await;
     let tree = p.tree().await;
     let sibling = p.organization(tree.reseller, OrgType::Customer, "Sibling").await;
     for org in [tree.customer, sibling, tree.reseller] {

@@ -26,8 +26,10 @@ impl Appliance {
     async fn inventory(&self, document: &[u8]) -> Curled {
         let url = self.url("/systems/inventory");
         let flags = ["-m", "180", "--retry", "3", "-L", "-sSf", "-v", "-X", "POST", "--user", &self.user];
+        // By itself it waits a second for `100 Continue` and then sends the body unasked: too short on a busy machine.
+        let patience = ["--expect100-timeout", "60"];
         let body = ["-H", "Content-Type: application/json", "--data-binary", "@-", &url];
-        curl(&[&flags[..], &body].concat(), document).await
+        curl(&[&flags[..], &patience, &body].concat(), document).await
     }
 
     async fn info(&self) -> Curled {

@@ -57,6 +57,12 @@ on_both!(a_system_with_much_to_say_is_not_in_the_way_of_another, |engine| async 
     test.push_as(&test.system, &old((0..MANY).map(|n| format!("Much{n}")))).await;
     eventually("some of them", async || test.hook.requests().len() >= 4).await;
     test.push_as(&second, &old(["Little".to_owned()].into_iter())).await;
+    // A busy machine may be late to find it, and the others would be far by then.
+    let begun = "SELECT CAST(COUNT(*) AS BIGINT) FROM router_groups WHERE started_at IS NOT NULL";
+    eventually("its notification is begun", async || {
+        Q::new(begun).count(&test.t.app.platform.db).await.unwrap() == MANY as u64 + 1
+    })
+    .await;
     test.hook.answer_by(|_| Answer::status(200));
     test.hook.release();
     test.hook.wait_for(MANY + 1).await.unwrap();

@@ -144,6 +144,8 @@ api_test!(a_load_that_was_not_woken_stands_still, |t| async move {
 api_test!(one_process_of_several_keeps_it_alive, |t| async move {
     wake(&t, Duration::ZERO).await;
     let other = t.replica().await;
+    // The documents wait: on SQLite work on them by one process keeps the other one from writing for long.
+    let _turns = (t.app.fleet.ingest().hold_worker().await, other.app.fleet.ingest().hold_worker().await);
     t.advance(10 * MINUTE);
     assert!(life::step(&t.app.alerts).await.unwrap() > 100);
     t.advance(MINUTE);

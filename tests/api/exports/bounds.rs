@@ -100,7 +100,12 @@ api_test!(a_client_that_stops_reading_holds_no_connection, |t| async move {
 
 api_test!(a_fault_in_the_middle_breaks_the_transfer_off, |t| async move {
     let owner = t.owner().await;
-    fill(&t, SYSTEMS).await;
+    fill(&t, Plan { systems: 3_000, ..SYSTEMS }).await;
+    // 30 MB, many times what the buffers of a connection hold: however late the fault comes, a file that nobody reads
+    // has not been sent whole.
+    let mut tx = t.app.platform.db.begin().await.unwrap();
+    Q::new("UPDATE systems SET notes = ?").bind("x".repeat(10_000)).run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
     let served = t.serve().await;
     let address = served.url.strip_prefix("http://").unwrap().to_owned();
     let request = format!(

@@ -2,7 +2,7 @@
 
 use super::{acting, agree, is_over, me, start, text, withdraw};
 use bailiwick_identity::auth;
-use bailiwick_store::{Db, Options, Tx, sql::Q};
+use bailiwick_store::{Tx, sql::Q};
 use bailiwick_testkit::{Engine, Persona, Reply, Test, api_test, eventually};
 use serde_json::json;
 use std::time::Duration;
@@ -38,9 +38,8 @@ pub async fn let_wait_in<T>(mut tx: Tx, statement: &str, what: Q, call: impl Fut
 async fn let_both_wait(t: &Test, what: Q, calls: impl Future<Output = (Reply, Reply)>) -> (Reply, Reply) {
     const WAITING: &str = "SELECT COUNT(DISTINCT l.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
          WHERE NOT l.granted AND a.datname = current_database()";
-    // Connections of its own: both calls need one each.
-    let db = Db::open(&Options::new(&t.database_url)).await.unwrap();
-    let mut tx = db.begin().await.unwrap();
+    // A connection of its own: both calls need one each.
+    let mut tx = t.begin_apart().await;
     assert!(!what.all::<(uuid::Uuid,)>(&mut tx).await.unwrap().is_empty());
     let holding = async {
         let waits = async || {

@@ -354,6 +354,7 @@ api_test!(embedded_and_a_real_alertmanager_answer_alike, |s| generous(s), |t| as
             let remote =
                 RemoteRouter { url, prefix: String::new(), kind: RouterKind::Plain, is_provisioned: false };
             s.alerting.router = Router::Remote(remote);
+            patient(s);
         })
         .await;
     let plain = Client { test: &p, system: embedded.system.clone() };

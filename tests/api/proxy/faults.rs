@@ -2,8 +2,11 @@
 
 use super::*;
 use bailiwick_testkit::{
-    PATIENCE, api_test, eventually,
-    parts::recorder::{Answer, Recorder},
+    api_test, eventually,
+    parts::{
+        ports,
+        recorder::{Answer, Recorded, Recorder},
+    },
 };
 use serde_json::json;
 use std::{
@@ -45,9 +48,8 @@ fn all(replies: Vec<Reply>, (status, message): (u16, &str)) {
 
 // Proves spec: alert-guarantees#guarantees 25.
 api_test!(a_router_that_is_gone, |t| async move {
-    let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
-    let url = upstream.url();
-    drop(upstream);
+    // Nobody else gets this port.
+    let url = format!("http://127.0.0.1:{}", ports::spare().unwrap());
     let p = remote(&t, &url, RouterKind::Mimir, |_| {}).await;
     all(each(&Client::new(&p).await).await, UNAVAILABLE);
 });
@@ -178,23 +180,37 @@ api_test!(after_ten_faults_the_router_gets_a_rest_then_one_probe, |t| async move
     })
     .await;
     let system = Client::new(&p).await;
-    // A busy machine may give up a push before it is sent, which is no fault of the router.
-    let mut faults = 0;
-    while system.push(PUSH).await.status == 504 {
-        faults += 1;
-        assert!(faults < 100, "no rest after {faults} faults");
-    }
+    // How many pushes of this alert get no answer in time before the router gets a rest. A busy machine may
+    // give up a push before it is sent, which is no fault of the router and no probe.
+    let before_a_rest = async |name: &str| {
+        let push = PUSH.replace("\"A\"", &format!("\"{name}\""));
+        let mut late = 0;
+        loop {
+            let reply = system.push(&push).await;
+            if reply.status != 504 {
+                let reply = reply.expect_message(503, "alerting backend is not ready");
+                assert!(reply.header("retry-after").is_some());
+                return late;
+            }
+            late += 1;
+            assert!(late < 100, "no rest after {late} late answers");
+        }
+    };
+    let faults = before_a_rest("Fault").await;
     assert!(faults >= 10, "a rest after {faults} faults");
-    let _ = upstream.take();
     for _ in 0..3 {
-        let reply = system.push(PUSH).await.expect_message(503, "alerting backend is not ready");
-        assert!(reply.header("retry-after").is_some());
+        assert_eq!(before_a_rest("Resting").await, 0);
     }
     p.advance(Duration::from_secs(10));
     // The probe is given up after its time, on a busy machine even before it arrives; the push behind it is none.
-    system.push(PUSH).await.expect(504);
-    system.push(PUSH).await.expect(503);
-    assert!(upstream.take().len() <= 1, "more than one probe");
+    assert!(before_a_rest("Probe").await >= 1, "no probe after the rest");
+    let requests = upstream.take();
+    let count = |name: &str| {
+        let is_it = |r: &&Recorded| r.json().is_ok_and(|alerts| alerts[0]["labels"]["alertname"] == name);
+        requests.iter().filter(is_it).count()
+    };
+    assert_eq!(count("Resting"), 0, "asked while it rests");
+    assert!(count("Probe") <= 1, "more than one probe");
     upstream.answer_by(|_| Answer::status(200));
     // A busy machine may be too slow for a probe.
     eventually("a probe in time", async || {
@@ -205,23 +221,13 @@ api_test!(after_ten_faults_the_router_gets_a_rest_then_one_probe, |t| async move
     assert_ne!(system.push(PUSH).await.status, 503);
 });
 
-/// As much time for the router as a test has.
-fn patient(settings: &mut Settings) {
-    settings.alerting.limits.read_timeout = PATIENCE;
-    settings.alerting.limits.write_timeout = PATIENCE;
-}
-
 // Proves spec: alert-guarantees#guarantees 24.
 api_test!(requests_in_flight_are_bounded, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200).after(Duration::from_secs(600))).await.unwrap();
     for change in [(|s| s.alerting.limits.in_flight = 1) as fn(&mut Settings), |s| {
         s.alerting.limits.in_flight_per_system = 1
     }] {
-        let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
-            change(s);
-            patient(s);
-        })
-        .await;
+        let p = remote(&t, &upstream.url(), RouterKind::Mimir, change).await;
         let system = Client::new(&p).await;
         let _ = upstream.take();
         let first = system.push(PUSH);
@@ -247,7 +253,6 @@ api_test!(a_router_that_hangs_holds_no_connection_of_the_database, |t| async mov
     let upstream = Recorder::start(|_| Answer::status(200).after(Duration::from_secs(600))).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
         s.alerting.limits.pushes_together = 1;
-        patient(s);
     })
     .await;
     let system = Client::new(&p).await;
@@ -310,12 +315,15 @@ api_test!(the_requests_of_one_request_share_its_time, |t| async move {
     // Each asks the router twice, and either would be in time, unless the machine is too busy for the first.
     eventually("two requests of each", async || {
         let _ = upstream.take();
+        // Ten faults in a row are followed by a rest of ten seconds.
+        let rest = || p.advance(Duration::from_secs(20));
         system.get("/api/v2/alerts").await.expect_message(504, "alerting backend timed out");
+        rest();
         system.silence(SILENCE).await.expect_message(504, "alerting backend timed out");
+        rest();
         let path = format!("/api/v2/silence/{ID}");
         system.delete(&path).await.expect_message(504, "alerting backend timed out");
-        // Ten faults would be followed by a rest.
-        p.advance(Duration::from_secs(60));
+        rest();
         upstream.take().len() == 6
     })
     .await;

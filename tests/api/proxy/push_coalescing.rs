@@ -3,7 +3,7 @@
 use super::*;
 use bailiwick_outbound::{RouterClient, RouterConfig, RouterError, router_client::Caller};
 use bailiwick_testkit::{
-    api_test,
+    PATIENCE, api_test,
     parts::recorder::{Answer, Recorded, Recorder},
 };
 use futures_util::{FutureExt as _, future::join_all};
@@ -26,8 +26,8 @@ fn client(upstream: &Recorder, pushes_together: usize) -> RouterClient {
         kind: RouterKind::Mimir,
         in_flight: 256,
         pushes_together,
-        read_timeout: Duration::from_secs(10),
-        write_timeout: Duration::from_secs(10),
+        read_timeout: PATIENCE,
+        write_timeout: PATIENCE,
     };
     RouterClient::new(config, Arc::new(Clock)).unwrap()
 }

@@ -114,6 +114,7 @@ api_test!(amtool_works_for_a_day, |s| generous(s), |t| async move {
             let remote =
                 RemoteRouter { url, prefix: String::new(), kind: RouterKind::Plain, is_provisioned: false };
             s.alerting.router = Router::Remote(remote);
+            patient(s);
         })
         .await;
     for (test, base) in [(&t, "/collect/api/services/mimir/alertmanager"), (&p, P)] {

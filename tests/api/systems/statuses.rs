@@ -250,7 +250,7 @@ api_test!(a_heartbeat_does_not_wait_for_a_change_of_its_system, |t| async move {
     t.advance(Duration::from_secs(1201));
     compare_checked(&t, &scopes, "silence").await;
     if t.engine == Engine::Postgres {
-        let mut tx = t.app.platform.db.begin().await.unwrap();
+        let mut tx = t.begin_apart().await;
         systems::lock(&mut tx, system.id).await.unwrap().expect("the system");
         let beat = t.post("/systems/heartbeat").basic(&system.key, &system.secret).send();
         timeout(Duration::from_secs(20), beat).await.expect("an answer").expect(200);

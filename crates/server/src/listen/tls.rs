@@ -192,13 +192,10 @@ mod tests {
         format!("-----BEGIN {what}-----\n{}\n-----END {what}-----\n", BASE64_STANDARD.encode(der))
     }
 
-    fn serving(directory: &Path) -> (Server, Arc<Tls>) {
+    /// `head_timeout`: for the handshake and for the head of the first request.
+    fn serving(directory: &Path, head_timeout: Duration) -> (Server, Arc<Tls>) {
         let tls = Arc::new(Tls::open(&directory.join("cert.pem"), &directory.join("key.pem")).unwrap());
-        let options = Options {
-            workers: NonZeroUsize::new(1),
-            head_timeout: Duration::from_millis(400),
-            ..Options::default()
-        };
+        let options = Options { workers: NonZeroUsize::new(1), head_timeout, ..Options::default() };
         let router = Router::new().route("/", get(|| async { "hello" }));
         let address = "127.0.0.1:0".parse().unwrap();
         let connections = Connections::new(Limits { open: 100, of_one_address: 100, trusted: Vec::new() });
@@ -239,7 +236,7 @@ mod tests {
     fn a_new_certificate_is_for_new_connections() {
         let dir = tempfile::tempdir().unwrap();
         let old = renew(dir.path());
-        let (mut server, tls) = serving(dir.path());
+        let (mut server, tls) = serving(dir.path(), Duration::from_secs(60));
         let runtime = Runtime::new().unwrap();
         runtime.block_on(async {
             let mut first = connect(&server, &old).await.unwrap();
@@ -266,7 +263,7 @@ mod tests {
     fn connections_without_tls_are_closed_and_keys_must_fit() {
         let dir = tempfile::tempdir().unwrap();
         renew(dir.path());
-        let (server, _) = serving(dir.path());
+        let (server, _) = serving(dir.path(), Duration::from_millis(400));
         Runtime::new().unwrap().block_on(async {
             for sent in ["GET / HTTP/1.1\r\nhost: localhost\r\n\r\n", "\u{16}"] {
                 let mut plain = TcpStream::connect(server.address()).await.unwrap();

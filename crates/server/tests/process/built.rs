@@ -1,6 +1,6 @@
 //! The program's statements about how it was built.
 
-use crate::program::{Serving, repository};
+use crate::program::{Serving, repository, wait_until};
 use serde_json::Value;
 use std::{path::Path, process::Command};
 
@@ -32,6 +32,8 @@ async fn health_names_the_commit_and_its_time() {
     if expected.is_some() {
         assert!(time.ends_with('Z') && time.parse::<bailiwick_domain::Ts>().is_ok(), "{time}");
     }
+    // The first answers may come before this line.
+    wait_until("it listens", || serving.log().contains("listening")).await;
     let log = serving.log();
     assert!(log.contains(commit), "the log names it as well: {log}");
 }

@@ -1,6 +1,6 @@
 //! Commands.
 
-use crate::program::{Serving, command, repository, run, text};
+use crate::program::{Serving, command, repository, run, text, wait_until};
 use bailiwick_store::{Db, Options, sql::Q};
 use serde_json::{Value, json};
 
@@ -174,6 +174,9 @@ fn what_the_program_makes_is_for_nobody_else() {
 async fn the_first_start_says_where_to_sign_in_and_a_second_service_is_refused() {
     let dir = directory();
     let mut serving = Serving::start(dir.path(), &[]).await;
+    // The first answer may come before the greeting.
+    let is_greeted = || serving.log().contains("  password    the one you have configured\n");
+    wait_until("it greets", is_greeted).await;
     let log = serving.log();
     assert!(log.contains("owner@bailiwick.example"), "{log}");
     assert!(!log.contains("Correct-Horse"), "a configured password is not printed: {log}");

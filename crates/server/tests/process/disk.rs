@@ -1,6 +1,6 @@
 //! A full disk: the program on a small file system of its own.
 
-use crate::program::{Serving, command};
+use crate::program::{Serving, command, wait_until};
 use bailiwick_testkit::{eventually, parts::ports};
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
@@ -9,7 +9,9 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
+use tokio::task::JoinHandle;
 
 /// A small file system in memory; it goes when dropped.
 struct SmallDisk(PathBuf);
@@ -84,9 +86,23 @@ impl Service {
     }
 
     async fn create(&self, name: &str) -> Response {
-        // Large enough for a few pages.
-        let body = json!({"name": name, "description": "d".repeat(1000), "custom_data": {"vat": "1"}});
-        self.post("/api/customers", &body).await
+        self.post("/api/customers", &customer(name)).await
+    }
+
+    /// Goes on creating customers until it is aborted: a refusal counts for five seconds, in which a busy
+    /// machine may not come to the next one.
+    fn create_more(&self) -> JoinHandle<()> {
+        let (client, token) = (self.client.clone(), self.token.clone());
+        let url = format!("{}/api/customers", self.serving.url);
+        tokio::spawn(async move {
+            let mut turns = tokio::time::interval(Duration::from_millis(100));
+            for n in 0.. {
+                turns.tick().await;
+                let body = customer(&format!("More {n}")).to_string();
+                let answer = client.post(&url).bearer_auth(&token).body(body).send().await;
+                is_put_off(&answer.expect("an answer"));
+            }
+        })
     }
 
     /// A request of the system.
@@ -107,6 +123,11 @@ impl Service {
         health.envs(self.settings.iter().map(|(k, v)| (*k, v.as_str()))).args(["health", "--ready"]);
         health.output().expect("the program runs").status.success()
     }
+}
+
+/// A new one, large enough for a few pages.
+fn customer(name: &str) -> Value {
+    json!({"name": name, "description": "d".repeat(1000), "custom_data": {"vat": "1"}})
 }
 
 async fn data(answer: Response) -> Value {
@@ -142,6 +163,7 @@ async fn a_full_disk_stops_writing_until_there_is_room_and_loses_nothing() {
         }
         accepted.push(name);
     }
+    let more = service.create_more();
     assert_eq!(service.of_operators("/ready").await.0, 503);
     assert!(!service.is_ready_by_command(dir.path()));
     let health =
@@ -157,10 +179,12 @@ async fn a_full_disk_stops_writing_until_there_is_room_and_loses_nothing() {
     let page = service.of_operators("/metrics").await.1;
     assert!(page.contains("\nbailiwick_database_writable 0\n"), "{page}");
     assert_eq!(service.of_operators("/live").await.0, 200);
+    assert!(!more.is_finished(), "each was accepted or put off");
+    more.abort();
 
     disk.make_room();
     eventually("it is ready", async || service.of_operators("/ready").await.0 == 200).await;
-    assert!(service.is_ready_by_command(dir.path()));
+    wait_until("the command says so", || service.is_ready_by_command(dir.path())).await;
     data(service.create("After").await).await;
     assert_eq!(service.send("/api/systems/heartbeat", String::new()).await.status(), 200);
     accepted.push("After".to_owned());
@@ -170,7 +194,8 @@ async fn a_full_disk_stops_writing_until_there_is_room_and_loses_nothing() {
 
     let Service { serving, client, .. } = service;
     let serving = serving.kill_and_start_again().await;
-    let address = format!("{}/api/customers?page_size=100", serving.url);
+    // Some that were created beside them may be there as well, behind them.
+    let address = format!("{}/api/customers?page_size=100&sort_by=name&sort_direction=asc", serving.url);
     let listed =
         data(client.get(address).bearer_auth(serving.owner_token()).send().await.expect("an answer")).await;
     let mut names: Vec<String> = Vec::new();

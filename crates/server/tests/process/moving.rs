@@ -59,24 +59,9 @@ fn without_age(value: &mut Value) {
     }
 }
 
-/// A timeout so long that no system becomes inactive while a test runs.
-const LASTING: (&str, &str) = ("BAILIWICK_SYSTEMS__LIVENESS_TIMEOUT", "8760h");
-
-/// Waits until the monitor has stored the statuses that follow from [`LASTING`]: the demo database was made with the
-/// usual timeout.
-async fn settled(serving: &Serving) {
-    let (client, token) = (Client::new(), serving.owner_token());
-    let limit = Instant::now() + std::time::Duration::from_secs(120);
-    loop {
-        let url = format!("{}/api/systems?status=inactive", serving.url);
-        let answer: Value = client.get(url).bearer_auth(&token).send().await.unwrap().json().await.unwrap();
-        if answer["data"]["pagination"]["total_count"] == 0 {
-            break;
-        }
-        assert!(Instant::now() < limit, "{answer}");
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    }
-}
+/// The liveness monitor does nothing while a test runs: the statuses stay as they were made, and it raises and resolves
+/// no alerts between two of the answers that are compared.
+const STILL: (&str, &str) = ("BAILIWICK_SYSTEMS__CHECK_INTERVAL", "8760h");
 
 /// All answers, with those about some systems; none is an error.
 async fn all_answers(serving: &Serving) -> Vec<(String, Value)> {
@@ -173,7 +158,7 @@ async fn postgres_answers_as_sqlite_did_after_the_copy() {
     let dir = dir.path();
     assert!(refused(dir, &["copy-db", "--to", "postgres://nowhere"]).contains("there is no database"));
     ok(dir, &["demo", "--still", "--organizations", &organizations, "--systems", &systems]);
-    let mut serving = Serving::start(dir, &[]).await;
+    let mut serving = Serving::start(dir, &[STILL]).await;
     let credential = one_more_system(&serving).await;
     let cluster = postgres::cluster().await.expect("PostgreSQL");
     cluster.create_database_from(None, "moved").await.expect("a database");
@@ -183,13 +168,12 @@ async fn postgres_answers_as_sqlite_did_after_the_copy() {
     assert!(serving.stop(), "{}", serving.log());
     drop(serving);
     fleet::import_credentials(dir, &ids);
-    let serving = Serving::start(dir, &[LASTING, ("BAILIWICK_SYSTEMS__LEGACY_ALIASES", "true")]).await;
+    let serving = Serving::start(dir, &[STILL, ("BAILIWICK_SYSTEMS__LEGACY_ALIASES", "true")]).await;
     let database = format!("sqlite:{}", dir.join("data/bailiwick.db").display());
     let started = Instant::now();
     let documents = fleet::send(&serving, &database, &ids).await;
     let sending = started.elapsed();
     assert!(documents > ids.len() && ids.len() > 100, "{documents} documents of {} systems", ids.len());
-    settled(&serving).await;
     let before = all_answers(&serving).await;
     drop(serving);
 
@@ -207,7 +191,7 @@ async fn postgres_answers_as_sqlite_did_after_the_copy() {
     .expect("standard error");
     assert!(refused(dir, &["copy-db", "--to", &url]).contains("not empty"));
 
-    let moved = Serving::start(dir, &[LASTING, ("BAILIWICK_DATABASE__URL", &url)]).await;
+    let moved = Serving::start(dir, &[STILL, ("BAILIWICK_DATABASE__URL", &url)]).await;
     assert_same(&before, &all_answers(&moved).await);
     // It goes on: credentials are good, and new rows get new numbers.
     assert_eq!(heartbeat(&moved, &credential).await, 200);
@@ -241,9 +225,8 @@ async fn a_backup_made_while_serving_is_restored_elsewhere() {
     let (dir, other) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
     let (dir, elsewhere) = (dir.path(), other.path());
     ok(dir, &["demo", "--still", "--organizations", "60", "--systems", "50"]);
-    let serving = Serving::start(dir, &[LASTING]).await;
+    let serving = Serving::start(dir, &[STILL]).await;
     let credential = one_more_system(&serving).await;
-    settled(&serving).await;
     ok(dir, &["backup", "kept/"]);
     assert!(refused(dir, &["backup", "kept"]).contains("exists"));
     let before = all_answers(&serving).await;
@@ -274,7 +257,7 @@ async fn a_backup_made_while_serving_is_restored_elsewhere() {
     std::fs::remove_file(log).unwrap();
     ok(elsewhere, &["restore", backup]);
     assert!(refused(elsewhere, &["restore", backup]).contains("exists"));
-    let restored = Serving::start(elsewhere, &[LASTING]).await;
+    let restored = Serving::start(elsewhere, &[STILL]).await;
     assert_same(&before, &all_answers(&restored).await);
     assert_eq!(heartbeat(&restored, &credential).await, 200);
     let list = Client::new().get(format!("{}/collect/api/systems/backups", restored.url));

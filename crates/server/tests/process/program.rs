@@ -31,6 +31,9 @@ pub fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// How long a start may take that goes well, however busy the machine is. One that goes wrong ends by itself.
+const START: Duration = Duration::from_secs(180);
+
 /// Not a variable of the program: the limit of open files that its shell sets.
 const OPEN_FILES: &str = "TEST_OPEN_FILES";
 
@@ -118,7 +121,7 @@ impl Serving {
     }
 
     async fn wait_until_it_answers(&mut self) {
-        let limit = Instant::now() + Duration::from_secs(60);
+        let limit = Instant::now() + START;
         let health = format!("{}/health", self.url);
         while !reqwest::get(&health).await.is_ok_and(|r| r.status() == 200) {
             let ended = self.child.try_wait().expect("a state");
@@ -152,8 +155,18 @@ impl Serving {
 
     /// Kills it with no chance to say goodbye and starts it again at the same address.
     pub async fn kill_and_start_again(mut self) -> Serving {
+        self.kill();
+        self.start_again().await
+    }
+
+    /// Kills it with no chance to say goodbye.
+    pub fn kill(&mut self) {
         self.child.kill().expect("a kill");
         self.child.wait().expect("its end");
+    }
+
+    /// Starts it again at the same address, after its end.
+    pub async fn start_again(mut self) -> Serving {
         let (directory, listen) = (self.directory.clone(), self.listen.clone());
         let settings = std::mem::take(&mut self.settings);
         Serving::at(directory, listen, settings).await

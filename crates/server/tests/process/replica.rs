@@ -5,7 +5,7 @@ use crate::{
     survival::post,
 };
 use bailiwick_testkit::{
-    PATIENCE,
+    PATIENCE, eventually,
     parts::{
         ports,
         postgres::{self, Cluster},
@@ -88,10 +88,23 @@ impl Pair {
         (value("replica"), value("primary"))
     }
 
+    /// How often the log says that the replica is lost, and that it is used again.
+    fn reports(&self) -> (usize, usize) {
+        let log = self.serving.log();
+        let count = |text: &str| log.matches(text).count();
+        (count("the replica cannot be used"), count("use the replica again"))
+    }
+
+    /// Whether the log says that the replica is lost, for which a busy machine is enough.
+    fn is_given_up(&self) -> bool {
+        let (lost, used) = self.reports();
+        lost > used
+    }
+
     /// Reads until the replica answers.
     async fn until_replica_answers(&self) {
         let (before, limit) = (self.readers().await.0, Instant::now() + PATIENCE);
-        while self.readers().await.0 == before {
+        while self.readers().await.0 == before || self.is_given_up() {
             assert!(Instant::now() < limit, "the replica is not used: {}", self.serving.log());
             self.get("/customers").await;
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -134,7 +147,12 @@ async fn answers_of_a_replica_have_every_change_made_before() {
     futures_util::future::join_all(people).await;
     let lists = "SELECT COUNT(*) > 0 FROM pg_stat_activity \
          WHERE application_name = 'bailiwick' AND query LIKE '%FROM organizations%'";
-    assert_eq!(replica.query(DATABASE, lists).await.expect("an answer").trim(), "t", "it has served lists");
+    let has_served_lists = async || {
+        // On a busy machine its connections may just have been given up.
+        pair.get("/customers").await;
+        replica.query(DATABASE, lists).await.expect("an answer").trim() == "t"
+    };
+    eventually("it has served lists", has_served_lists).await;
     let failed = replica.log();
     assert!(!failed.contains("ERROR"), "{failed}");
 
@@ -158,6 +176,8 @@ async fn a_replica_that_is_lost_is_replaced_without_a_failed_request() {
     let pair = Pair::start(&primary, &address).await;
     pair.until_replica_answers().await;
 
+    let (lost_before, _) = pair.reports();
+
     // It freezes: connections stay open, and nothing comes.
     replica.signal("STOP").await.expect("a signal");
     for n in 0..3 {
@@ -171,8 +191,9 @@ async fn a_replica_that_is_lost_is_replaced_without_a_failed_request() {
     for n in 0..3 {
         pair.create_and_find(&format!("lost{n}x")).await;
     }
-    let reported = pair.serving.log().matches("the replica cannot be used").count();
-    assert_eq!(reported, 2, "each loss is reported once: {}", pair.serving.log());
+    let (lost, used) = pair.reports();
+    assert!(lost >= lost_before + 2, "each loss is reported: {}", pair.serving.log());
+    assert_eq!(lost, used + 1, "each loss is reported once: {}", pair.serving.log());
 
     // A new one has its address.
     let replica = primary.replica(port).await.expect("a replica");
@@ -194,9 +215,20 @@ async fn a_server_that_is_no_replica_of_the_primary_is_not_read() {
     let primary = Cluster::start().await.expect("PostgreSQL");
     primary.create_database_from(None, DATABASE).await.expect("a database");
     let other = postgres::cluster().await.expect("PostgreSQL").url("postgres");
-    let pair = Pair::start(&primary, &other).await;
+    let mut pair = Pair::start(&primary, &other).await;
     pair.create_and_find("alone").await;
-    wait_until("the log says so", || pair.serving.log().contains("of another cluster")).await;
+    for starts in 1.. {
+        wait_until("the log says so", || pair.reports().0 >= starts).await;
+        if pair.serving.log().contains("of another cluster") {
+            break;
+        }
+        // A busy machine needed more than the second that a question may take. The log does not say more until a
+        // replica is used, so the service is asked once more.
+        assert!(starts < 10, "{}", pair.serving.log());
+        let serving = pair.serving.kill_and_start_again().await;
+        pair = Pair { serving, ..pair };
+        pair.get("/customers").await;
+    }
     pair.create_and_find("still").await;
     assert!(pair.serving.log().contains("the replica is of another cluster"), "{}", pair.serving.log());
     assert_eq!(pair.readers().await.0, 0);

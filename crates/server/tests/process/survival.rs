@@ -4,9 +4,12 @@ use crate::program::Serving;
 use bailiwick_testkit::parts::postgres;
 use reqwest::Client;
 use serde_json::{Value, json};
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 pub async fn post(client: &Client, url: &str, token: &str, body: Value) -> Value {
@@ -116,12 +119,13 @@ async fn get(client: &Client, url: &str, token: &str) -> Value {
     serde_json::from_str::<Value>(&answer).expect("JSON")["data"].take()
 }
 
-/// All pages of a list.
+/// All pages of a list. A row that is added meanwhile moves others to the next page, where they are met once more.
 async fn all(client: &Client, url: &str, token: &str, list: &str) -> Vec<Value> {
-    let mut rows = Vec::new();
+    let (mut rows, mut ids) = (Vec::new(), BTreeSet::new());
     for page in 1.. {
         let found = get(client, &format!("{url}?page={page}&page_size=100"), token).await;
-        rows.extend(found[list].as_array().expect("a list").iter().cloned());
+        let found_rows = found[list].as_array().expect("a list").iter();
+        rows.extend(found_rows.filter(|row| ids.insert(row["id"].to_string())).cloned());
         if found["pagination"]["has_next"] != true {
             break;
         }

@@ -38,7 +38,7 @@ impl Drop for Ending {
 fn curl(dir: &Path, trusted: &str, url: &str, more: &[&str]) -> String {
     let output = Command::new("curl")
         .current_dir(dir)
-        .args(["-s", "-i", "--max-time", "10", "--noproxy", "*", "--cacert", trusted])
+        .args(["-s", "-i", "--max-time", "60", "--noproxy", "*", "--cacert", trusted])
         .args(more)
         .arg(url)
         .output()

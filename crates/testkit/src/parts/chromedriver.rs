@@ -112,12 +112,10 @@ mod tests {
         drop(part);
         let directory = directory.to_str().unwrap().to_owned();
         assert!(!std::path::Path::new(&directory).exists());
-        for _ in 0..500 {
-            if !is_in_use(&directory) {
-                return;
-            }
+        let limit = std::time::Instant::now() + crate::PATIENCE;
+        while is_in_use(&directory) {
+            assert!(std::time::Instant::now() < limit, "a browser is left");
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
-        panic!("a browser is left");
     }
 }

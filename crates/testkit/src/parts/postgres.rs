@@ -11,13 +11,14 @@ use super::{
     programs,
     scratch::{Scratch, fast_place},
 };
-use crate::cores;
+use crate::{PATIENCE, cores};
 use std::{
     ffi::OsString,
     io::{self, BufRead, BufReader, Lines, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStderr, ChildStdin, Stdio},
     sync::{Mutex, PoisonError},
+    time::Instant,
 };
 use tokio::{process::Command, sync::OnceCell};
 
@@ -223,9 +224,22 @@ impl Cluster {
         let template = checked(template.unwrap_or("template0"))?;
         let finished = std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner));
         for name in finished {
-            self.execute(&removal(&name)).await?;
+            if let Err(error) = self.execute(&removal(&name)).await {
+                if !is_in_use(&error) {
+                    return Err(error);
+                }
+                self.drop_later(name);
+            }
         }
-        self.execute(&format!("CREATE DATABASE \"{name}\" TEMPLATE \"{template}\" STRATEGY file_copy")).await
+        let creation = format!("CREATE DATABASE \"{name}\" TEMPLATE \"{template}\" STRATEGY file_copy");
+        let limit = Instant::now() + PATIENCE;
+        loop {
+            match self.execute(&creation).await {
+                // The last connection to the template was closed, and its process has not ended yet.
+                Err(error) if is_in_use(&error) && Instant::now() < limit => {}
+                created => return created,
+            }
+        }
     }
 
     /// Has a database removed with the next creation of another one: `drop` cannot wait.
@@ -290,6 +304,12 @@ impl Cluster {
     pub fn log(&self) -> String {
         self.process.as_ref().map(Process::output).unwrap_or_default()
     }
+}
+
+/// Whether a database could not be copied or removed because it has connections. PostgreSQL says so after five seconds
+/// in which it has waited for their end.
+fn is_in_use(error: &PartError) -> bool {
+    error.to_string().contains("is being accessed by other users")
 }
 
 fn removal(name: &str) -> String {

@@ -45,8 +45,8 @@ trap '' TERM
 kill -s TERM 0
 "#;
 
-/// How long a part may take to come up.
-const START_LIMIT: Duration = Duration::from_secs(60);
+/// How long a part may take to come up. One that cannot come up ends by itself.
+const START_LIMIT: Duration = Duration::from_secs(180);
 
 /// A running program and its directory; both are removed on drop.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ impl Process {
         Ok(Self { lifeline, watchdog, log, program, scratch })
     }
 
-    /// Waits until `is_ready` returns true; checked every 20 ms, for a minute at most.
+    /// Waits until `is_ready` returns true; checked every 20 ms, for three minutes at most.
     ///
     /// # Errors
     /// When the program ends before or does not become ready; the text holds the end of its output.
@@ -120,7 +120,7 @@ impl Process {
         };
         tokio::time::timeout(START_LIMIT, waiting)
             .await
-            .unwrap_or_else(|_| Err(self.complaint("did not become ready in a minute")))
+            .unwrap_or_else(|_| Err(self.complaint("did not become ready in three minutes")))
     }
 
     /// Whether the program still runs.

@@ -270,11 +270,12 @@ async fn converse(stream: TcpStream, number: u64, shared: Arc<Shared>) {
     let _ = stream.set_nodelay(true);
     let mut connection = wire::Connection::new(stream, number);
     while let Ok(Some(request)) = connection.read().await {
+        // Subscribed before the script is chosen, so that no release is missed: not even one that comes right
+        // after another script has taken the place of this one.
+        let mut releases = shared.releases.subscribe();
         let script = Arc::clone(&*locked(&shared.script));
         let answer = script(&request);
         let method = request.method.clone();
-        // Subscribed before the request becomes visible, so that a release after that is not missed.
-        let mut releases = shared.releases.subscribe();
         locked(&shared.requests).push(request);
         shared.changed.notify_waiters();
         tokio::time::sleep(answer.delay).await;

@@ -61,9 +61,13 @@ async fn the_script_can_change_and_misbehave() {
     recorder.answer_by(|_| Answer::raw("garbage\r\n\r\n"));
     assert!(client.get(recorder.url()).send().await.is_err());
     recorder.answer_by(|_| Answer::status(200).after(Duration::from_secs(600)));
-    let hurried = client.get(recorder.url()).timeout(Duration::from_millis(50));
-    assert!(hurried.send().await.unwrap_err().is_timeout());
-    assert!(recorder.requests().len() >= 4);
+    let before = recorder.requests().len();
+    assert!(before >= 3);
+    // A busy machine may give a request up before it has sent it.
+    while recorder.requests().len() == before {
+        let hurried = client.get(recorder.url()).timeout(Duration::from_millis(50));
+        assert!(hurried.send().await.unwrap_err().is_timeout());
+    }
 }
 
 #[tokio::test]
