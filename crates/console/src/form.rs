@@ -147,6 +147,12 @@ pub(crate) fn problems(language: Language, error: &Error) -> Option<Value> {
     problems_by(language, error, |key| key.split('.').next().unwrap_or(key))
 }
 
+/// As [`problems`], or that another person changed the entity after the form was made.
+pub(crate) fn problems_or_outdated(language: Language, error: &Error) -> Option<Value> {
+    let outdated = || is_outdated(error).then(|| json!({"outdated": texts::find(language, "form_outdated")}));
+    problems(language, error).or_else(outdated)
+}
+
 /// What is wrong with the fields of a form; `name` maps each key of the error to a field.
 pub(crate) fn problems_by(
     language: Language,

@@ -11,11 +11,10 @@ use crate::{
         question::Question,
     },
     failure::Outcome,
-    form::{Form, etag, is_outdated, problems},
+    form::{Form, etag, problems, problems_or_outdated},
     page,
     pages::done,
     session::Session,
-    texts,
 };
 use axum::extract::State;
 use bailiwick_app::App;
@@ -70,11 +69,8 @@ pub(crate) async fn set_notes(State(app): State<App>, session: Session, which: W
         Ok(changed) => return Ok(done(&address(changed.id), "saved")),
         Err(error) => error,
     };
-    let language = session.layout.language;
-    let wrong = match problems(language, &error) {
-        Some(wrong) => wrong,
-        None if is_outdated(&error) => json!({"outdated": texts::find(language, "form_outdated")}),
-        None => return Err(error.into()),
+    let Some(wrong) = problems_or_outdated(session.layout.language, &error) else {
+        return Err(error.into());
     };
     // As it is now, so that saving again replaces the other change knowingly.
     let record = load(&app, &session, Action::Update, which).await?;

@@ -175,7 +175,8 @@ impl Fields {
         }
     }
 
-    /// Adds stored data without a row: somebody may have added them meanwhile, and saving again would clear them.
+    /// Adds a row for each stored key that has none. Another person may have added the key meanwhile, and saving the
+    /// form again would clear it.
     fn add_unseen(&mut self, stored: &Organization) {
         let unseen = further(stored).into_iter().filter(|(key, _)| !self.has_row(key)).collect::<Vec<_>>();
         self.data.extend(unseen);

@@ -4,11 +4,10 @@ use super::{address, head};
 use crate::{
     components::organizations::{Picked, ToHave, offered},
     failure::Outcome,
-    form::{Form, data_of, etag, is_outdated, problems},
+    form::{Form, data_of, etag, problems, problems_or_outdated},
     page,
     pages::done,
     session::Session,
-    texts,
 };
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
@@ -111,11 +110,8 @@ pub(crate) async fn update(
         Ok(view) => return Ok(done(&address(view.user.id), "saved")),
         Err(error) => error,
     };
-    let language = session.layout.language;
-    let wrong = match problems(language, &error) {
-        Some(wrong) => wrong,
-        None if is_outdated(&error) => json!({"outdated": texts::find(language, "form_outdated")}),
-        None => return Err(error.into()),
+    let Some(wrong) = problems_or_outdated(session.layout.language, &error) else {
+        return Err(error.into());
     };
     // As it is now, so that saving again replaces the other change knowingly.
     let record = users::load_for(&app.directory, &session.caller, Action::Update, id).await?;
