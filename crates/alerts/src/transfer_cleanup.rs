@@ -137,7 +137,6 @@ async fn leave(service: &Alerts, cleanup: &Cleanup) -> Result<u64> {
     if found.is_some_and(|found| found.system.organization.id == cleanup.from) {
         return Ok(0);
     }
-    let whose = (cleanup.system, cleanup.system_key.as_str());
-    let left = leave_tenant(service, cleanup.from, whose, cleanup.reassignment.is_none()).await;
+    let left = leave_tenant(service, cleanup).await;
     left.map_err(|fault| Error::internal(format_args!("alerts in a tenant that was left: {fault}")))
 }

@@ -7,24 +7,21 @@ use super::{
 };
 use crate::Alerts;
 use bailiwick_alertmanager::{AlertsQuery, ListedSilence, Nanos, SenderLabels, SilencesQuery};
-use bailiwick_domain::{OrgId, SystemId};
+use bailiwick_fleet::systems::transfer::Cleanup;
 
-/// Resolves the system's alerts in the tenant and ends its silences: all of a destroyed system, of another one those
-/// that concern the whole system. Returns how many silences. It can be repeated: it does what is left.
+/// Resolves the system's alerts in the tenant and ends its silences; returns how many silences it ended. A destroyed
+/// system loses all its silences, a moved one those that concern the whole system. A second call does what is left.
 ///
 /// # Errors
 /// The router's; the call must then be repeated.
-pub(crate) async fn leave(
-    service: &Alerts,
-    tenant: OrgId,
-    (system, system_key): (SystemId, &str),
-    is_destroyed: bool,
-) -> Result<u64, Fault> {
+pub(crate) async fn leave(service: &Alerts, cleanup: &Cleanup) -> Result<u64, Fault> {
+    let (tenant, system_key) = (cleanup.from, cleanup.system_key.as_str());
+    let is_destroyed = cleanup.reassignment.is_none();
     let router = service.state.router_for_worker();
     let request_id = service.platform.fresh::<uuid::Uuid>().to_string();
     let identity = SenderLabels {
         system_key: system_key.to_owned(),
-        system_id: system.to_string(),
+        system_id: cleanup.system.to_string(),
         organization_id: tenant.to_string(),
         ..SenderLabels::default()
     };

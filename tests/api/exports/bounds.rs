@@ -101,8 +101,8 @@ api_test!(a_client_that_stops_reading_holds_no_connection, |t| async move {
 api_test!(a_fault_in_the_middle_breaks_the_transfer_off, |t| async move {
     let owner = t.owner().await;
     fill(&t, Plan { systems: 3_000, ..SYSTEMS }).await;
-    // 30 MB, many times what the buffers of a connection hold: however late the fault comes, a file that nobody reads
-    // has not been sent whole.
+    // The file has 30 MB, many times what the buffers of a connection hold. Nobody reads it, so the service cannot have
+    // sent it whole when the fault comes.
     let mut tx = t.app.platform.db.begin().await.unwrap();
     Q::new("UPDATE systems SET notes = ?").bind("x".repeat(10_000)).run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();

@@ -339,7 +339,7 @@ api_test!(a_tenant_that_does_not_run_yet_can_push_and_list_at_once, |t| async mo
     assert_eq!(names, ["A404", "A406", "A412", "A500", "A503"]);
 });
 
-/// Has what is due delivered; returns the alerts that have arrived.
+/// Delivers the alerts that are due; returns those that the router has received.
 async fn delivered(p: &Test, upstream: &Recorder) -> Vec<Value> {
     bailiwick_alerts::deliver_queued(&p.app.alerts).await.unwrap();
     let requests = upstream.take();

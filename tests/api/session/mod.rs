@@ -100,17 +100,23 @@ fn assert_reason(reply: Reply, message: &str, reason: &str) {
     assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
 }
 
-/// An access token of the embedded provider and the login behind it.
-pub async fn provider_token(t: &Test, user: UserId, client_id: &str) -> (String, LoginId) {
-    let (now, token) = (t.app.platform.now(), t.app.platform.fresh::<uuid::Uuid>().to_string());
-    let later = now.plus(Duration::from_secs(3600));
-    let login = logins::Login {
+/// A login of the user from now for an hour.
+fn login(t: &Test, user: UserId) -> logins::Login {
+    let now = t.app.platform.now();
+    logins::Login {
         id: t.app.platform.fresh(),
         user_id: user,
         authenticated_at: now,
         methods: SignInMethods::of(SignInMethod::Password),
-        expires_at: later,
-    };
+        expires_at: now.plus(Duration::from_secs(3600)),
+    }
+}
+
+/// An access token of the embedded provider and the login behind it.
+pub async fn provider_token(t: &Test, user: UserId, client_id: &str) -> (String, LoginId) {
+    let (now, token) = (t.app.platform.now(), t.app.platform.fresh::<uuid::Uuid>().to_string());
+    let later = now.plus(Duration::from_secs(3600));
+    let login = login(t, user);
     let code =
         grants::Code { redirect_uri: "x".into(), challenge: None, expires_at: now, used_at: Some(now) };
     let grant = grants::Grant {

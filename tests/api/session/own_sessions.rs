@@ -64,14 +64,7 @@ async fn begin_many(t: &Test, user: UserId) {
     let later = now.plus(Duration::from_secs(3600));
     let mut tx = t.app.platform.db.begin().await.unwrap();
     for n in 0..500 {
-        let login = logins::Login {
-            id: t.app.platform.fresh(),
-            user_id: user,
-            authenticated_at: now,
-            methods: SignInMethods::of(SignInMethod::Password),
-            expires_at: later,
-        };
-        logins::insert(&mut tx, &login, format!("cookie {n}").as_bytes()).await.unwrap();
+        logins::insert(&mut tx, &login(t, user), format!("cookie {n}").as_bytes()).await.unwrap();
         let chain = Chain {
             id: t.app.platform.fresh(),
             user_id: user,

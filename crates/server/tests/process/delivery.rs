@@ -68,7 +68,7 @@ async fn everybody_is_notified(database: Option<String>) {
     let sent = || sink.messages().expect("the mails").len();
     eventually("some mails are sent and logged", async || sent() >= 20 && logged().await > 0).await;
     serving.kill();
-    // However long the last commits take: what is not logged is sent again.
+    // The service sends a mail again if the kill came before the commit that logs it.
     let (before, logged) = (sent(), logged().await);
     assert!(before < GROUPS, "killed too late: {before}");
     let serving = serving.start_again().await;

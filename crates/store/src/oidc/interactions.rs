@@ -259,7 +259,7 @@ pub async fn forget_user(tx: &mut Tx, user: UserId) -> Result<u64, StoreError> {
     Q::new(FORGET_USER).bind(user).run(tx).await
 }
 
-/// Ends the requests in which somebody has already entered their password.
+/// Ends the sign-ins of all users who have entered their password and not yet finished.
 pub async fn forget_all(tx: &mut Tx) -> Result<u64, StoreError> {
     Q::new(FORGET_ALL).run(tx).await
 }
