@@ -21,17 +21,25 @@ const aws4 = require('aws4');
 const storage = new S3rver({ directory, silent: true, vhostBuckets: false });
 const serve = storage.callback();
 const OBJECT = '._S3rver_object';
-// s3rver answers an upload before its file is written, so a copy that follows at once can be short. Here the answer
-// waits for the whole file.
-storage.store.putObject = async function putObject({ bucket, key, content, metadata }) {
-  const path = this.getResourcePath(bucket, key, 'object');
+// s3rver answers an upload before its file is written, so a copy that follows at once can be short, and an object made of
+// parts can miss the end of each. Here the answer waits for the whole file.
+const writeWhole = async (path, content) => {
   await mkdir(dirname(path), { recursive: true });
   const bytes = Buffer.isBuffer(content) ? content : await buffer(content);
-  const md5 = createHash('md5').update(bytes).digest('hex');
-  await writeFile(`${path}.part`, bytes);
-  await rename(`${path}.part`, path);
-  await this.putMetadata(bucket, key, metadata, md5);
-  return { size: bytes.length, md5 };
+  await writeFile(`${path}.new`, bytes);
+  await rename(`${path}.new`, path);
+  return { size: bytes.length, md5: createHash('md5').update(bytes).digest('hex') };
+};
+storage.store.putObject = async function putObject({ bucket, key, content, metadata }) {
+  const written = await writeWhole(this.getResourcePath(bucket, key, 'object'), content);
+  await this.putMetadata(bucket, key, metadata, written.md5);
+  return written;
+};
+storage.store.putPart = async function putPart(bucket, upload, number, content) {
+  const path = `${this.getResourcePath(bucket, undefined, 'uploads')}/${upload}/${number}`;
+  const written = await writeWhole(path, content);
+  await writeFile(`${path}.md5`, written.md5);
+  return written;
 };
 // s3rver knows one account, by a name of its own.
 require('s3rver/lib/models/account').DUMMY_ACCOUNT.createKeyPair(accessKeyId, secretAccessKey);
