@@ -16,6 +16,7 @@ mod layout;
 mod links;
 mod page;
 mod pages;
+mod rows;
 mod session;
 mod shared_threads;
 mod texts;
@@ -24,80 +25,71 @@ mod unsent;
 
 use axum::{Router, middleware};
 use bailiwick_app::App;
-use bailiwick_web::routing::{get, post};
+use bailiwick_web::routing;
+use rows::{PageRow, get, post};
 use std::sync::LazyLock;
 use tokio::runtime::Handle;
 
 /// Method and path of every page, for the counters of requests.
 pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
-    let frame = [
-        ("GET", "/"),
-        ("GET", "/console"),
-        ("GET", "/console/assets/{name}"),
-        ("GET", "/console/sign-in"),
-        ("GET", "/console/signed-in"),
-        ("GET", "/console/signed-out"),
-        ("POST", "/console/sign-out"),
-        ("POST", "/console/preferences"),
-        ("POST", "/console/acting/go-on"),
-        ("POST", "/console/acting/back"),
-        ("GET", "/console/{*rest}"),
+    let rows = open_rows().into_iter().chain(signed_in_rows());
+    [("GET", "/")].into_iter().chain(rows.map(|row| (row.method, row.path))).collect()
+});
+
+/// Pages without a session.
+fn open_rows() -> Vec<PageRow> {
+    vec![
+        get("/console/assets/{name}", assets::show),
+        get("/console/sign-in", pages::session::sign_in),
+        get("/console/signed-in", pages::session::signed_in),
+        get("/console/signed-out", pages::session::signed_out),
+    ]
+}
+
+/// Pages of the person that has signed in.
+fn signed_in_rows() -> Vec<PageRow> {
+    let frame = vec![
+        get("/console", pages::home::show),
+        get("/console/search", pages::search::show),
+        post("/console/preferences", pages::session::preferences),
+        post("/console/sign-out", pages::session::sign_out),
+        post("/console/acting/go-on", pages::session::go_on),
+        post("/console/acting/back", pages::session::back),
+        get("/console/{*rest}", pages::missing),
     ];
     [
-        &frame,
-        pages::organizations::ROUTES,
-        pages::imports::ROUTES,
-        pages::rebranding::ROUTES,
-        pages::users::ROUTES,
-        pages::systems::ROUTES,
-        pages::alerts::ROUTES,
-        pages::notifications::ROUTES,
-        pages::applications::ROUTES,
-        pages::events::ROUTES,
-        pages::search::ROUTES,
-        pages::account::ROUTES,
+        frame,
+        pages::organizations::rows(),
+        pages::imports::rows(),
+        pages::rebranding::rows(),
+        pages::users::rows(),
+        pages::systems::rows(),
+        pages::alerts::rows(),
+        pages::notifications::rows(),
+        pages::applications::rows(),
+        pages::events::rows(),
+        pages::account::rows(),
     ]
     .concat()
-});
+}
 
 /// The pages; none where the console is switched off. They are made on `threads`.
 pub fn router(app: &App, threads: Handle) -> Router<App> {
     if !app.settings.console.enabled {
         return Router::new();
     }
-    let signed_in = Router::new()
-        .route("/console", get(pages::home::show))
-        .route("/console/preferences", post(pages::session::preferences))
-        .route("/console/sign-out", post(pages::session::sign_out))
-        .route("/console/acting/go-on", post(pages::session::go_on))
-        .route("/console/acting/back", post(pages::session::back))
-        .merge(pages::organizations::router())
-        .merge(pages::imports::router())
-        .merge(pages::rebranding::router())
-        .merge(pages::users::router())
-        .merge(pages::systems::router())
-        .merge(pages::alerts::router())
-        .merge(pages::notifications::router())
-        .merge(pages::applications::router())
-        .merge(pages::events::router())
-        .route("/console/search", get(pages::search::show))
-        .merge(pages::account::router())
-        .route("/console/{*rest}", get(pages::missing));
     // A page that answers a form has the address of the form, where people reload it and come back to.
     let only_forms = ROUTES.iter().filter(|(_, path)| !ROUTES.contains(&("GET", *path)));
     let signed_in = only_forms
-        .fold(signed_in, |router, (_, path)| router.route(path, get(pages::to_page)))
+        .fold(rows::router(signed_in_rows()), |router, (_, path)| {
+            router.route(path, routing::get(pages::to_page))
+        })
         .route_layer(middleware::from_fn_with_state(app.clone(), session::enter))
         .route_layer(middleware::from_fn_with_state(threads, shared_threads::serve));
-    let open = Router::new()
-        .route("/console/assets/{name}", get(assets::show))
-        .route("/console/sign-in", get(pages::session::sign_in))
-        .route("/console/signed-in", get(pages::session::signed_in))
-        .route("/console/signed-out", get(pages::session::signed_out));
-    let mut all = signed_in.merge(open);
+    let mut all = signed_in.merge(rows::router(open_rows()));
     // The files of another interface have the root.
     if app.settings.static_dir.is_none() {
-        all = all.route("/", get(pages::to_console));
+        all = all.route("/", routing::get(pages::to_console));
     }
     all.route_layer(middleware::from_fn_with_state(app.clone(), guard::guard))
 }

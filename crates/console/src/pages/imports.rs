@@ -3,9 +3,16 @@
 mod progress;
 
 use super::organizations;
-use crate::{components::question::Crumb, failure::Outcome, form::Form, page, session::Session, texts};
+use crate::{
+    components::question::Crumb,
+    failure::Outcome,
+    form::Form,
+    page,
+    rows::{PageRow, get, post},
+    session::Session,
+    texts,
+};
 use axum::{
-    Router,
     extract::{Path, State},
     response::Response,
 };
@@ -14,31 +21,22 @@ use bailiwick_directory::imports::{
     self, Confirmation, ImportKind, Issue, Outcome as Became, Preview, Row, Status, allow,
 };
 use bailiwick_domain::{Error, ObjectKind, OrgType, Result};
-use bailiwick_web::{
-    Language, Upload, import_file, import_template,
-    routing::{get, post},
-    status_and_text,
-};
+use bailiwick_web::{Language, Upload, import_file, import_template, status_and_text};
 use http::StatusCode;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// Method and path of each page.
-pub(crate) const ROUTES: &[(&str, &str)] = &[
-    ("GET", "/console/imports/{kind}"),
-    ("POST", "/console/imports/{kind}"),
-    ("GET", "/console/imports/{kind}/template"),
-    ("POST", "/console/imports/{kind}/confirm"),
-];
 /// Before the number of a row in the name of its choice.
 const CHOICE: &str = "row_";
 
 /// The pages.
-pub(crate) fn router() -> Router<App> {
-    Router::new()
-        .route("/console/imports/{kind}", get(show).merge(post(preview)))
-        .route("/console/imports/{kind}/template", get(template))
-        .route("/console/imports/{kind}/confirm", post(confirm))
+pub(crate) fn rows() -> Vec<PageRow> {
+    vec![
+        get("/console/imports/{kind}", show),
+        post("/console/imports/{kind}", preview),
+        get("/console/imports/{kind}/template", template),
+        post("/console/imports/{kind}/confirm", confirm),
+    ]
 }
 
 /// Where an import begins.

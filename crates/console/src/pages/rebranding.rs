@@ -6,11 +6,11 @@ use crate::{
     form::Form,
     page,
     pages::organizations::{address as organization_address, readable_address},
+    rows::{PageRow, get, post},
     session::Session,
     texts,
 };
 use axum::{
-    Router,
     extract::{Path, State},
     response::Response,
 };
@@ -26,37 +26,26 @@ use bailiwick_domain::{
 };
 use bailiwick_policy::{Action, RebrandingChange, rebranding_gate};
 use bailiwick_web::{
-    Language, Params, PathId, Upload, known_version, rebranding_file, rebranding_form,
-    routing::{get, post},
-    status_and_text,
+    Language, Params, PathId, Upload, known_version, rebranding_file, rebranding_form, status_and_text,
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Method and path of each page.
-pub(crate) const ROUTES: &[(&str, &str)] = &[
-    ("GET", "/console/rebranding"),
-    ("GET", "/console/organizations/{id}/rebranding"),
-    ("POST", "/console/organizations/{id}/rebranding"),
-    ("POST", "/console/organizations/{id}/rebranding/{product}"),
-    ("POST", "/console/organizations/{id}/rebranding/{product}/remove"),
-    ("GET", "/console/organizations/{id}/rebranding/{product}/{asset}"),
-    ("POST", "/console/organizations/{id}/rebranding/{product}/remove/{asset}"),
-];
 /// Organizations that the first page names.
 const NAMED: u64 = 100;
 
 /// The pages.
-pub(crate) fn router() -> Router<App> {
-    const TAB: &str = "/console/organizations/{id}/rebranding";
-    Router::new()
-        .route("/console/rebranding", get(list))
-        .route(TAB, get(show).merge(post(switch)))
-        .route(&format!("{TAB}/{{product}}"), post(upload))
-        .route(&format!("{TAB}/{{product}}/remove"), post(remove_product))
-        .route(&format!("{TAB}/{{product}}/{{asset}}"), get(asset))
-        .route(&format!("{TAB}/{{product}}/remove/{{asset}}"), post(remove_asset))
+pub(crate) fn rows() -> Vec<PageRow> {
+    vec![
+        get("/console/rebranding", list),
+        get("/console/organizations/{id}/rebranding", show),
+        post("/console/organizations/{id}/rebranding", switch),
+        post("/console/organizations/{id}/rebranding/{product}", upload),
+        post("/console/organizations/{id}/rebranding/{product}/remove", remove_product),
+        get("/console/organizations/{id}/rebranding/{product}/{asset}", asset),
+        post("/console/organizations/{id}/rebranding/{product}/remove/{asset}", remove_asset),
+    ]
 }
 
 /// Where the rebranding of an organization is.

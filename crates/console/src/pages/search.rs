@@ -12,9 +12,6 @@ use bailiwick_fleet::{
 use bailiwick_web::Params;
 use serde_json::{Value, json};
 
-/// Method and path of each page.
-pub(crate) const ROUTES: &[(&str, &str)] = &[("GET", "/console/search")];
-
 /// `GET /console/search`.
 pub(crate) async fn show(State(app): State<App>, session: Session, params: Params) -> Outcome {
     let text = params.text("q").unwrap_or_default().trim();

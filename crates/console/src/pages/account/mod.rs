@@ -8,12 +8,14 @@ mod new_factors;
 mod profile;
 mod sessions;
 
-use crate::{failure::Outcome, session::Session};
-use axum::Router;
+use crate::{
+    failure::Outcome,
+    rows::{PageRow, get, post},
+    session::Session,
+};
 use bailiwick_app::App;
 use bailiwick_identity::factors as second_factors;
 use bailiwick_policy::own_account;
-use bailiwick_web::routing::{get, post};
 use serde_json::{Value, json};
 
 /// Where the account is.
@@ -22,74 +24,39 @@ const HERE: &str = "/console/account";
 const TABS: [&str; 5] = ["profile", "keys", FACTORS, "sessions", "impersonation"];
 const FACTORS: &str = "factors";
 
-/// Method and path of each page.
-pub(crate) const ROUTES: &[(&str, &str)] = &[
-    ("GET", "/console/account"),
-    ("POST", "/console/account"),
-    ("POST", "/console/account/password"),
-    ("POST", "/console/account/picture"),
-    ("POST", "/console/account/picture/remove"),
-    ("GET", "/console/account/factors"),
-    ("GET", "/console/account/factors/passkeys/new"),
-    ("POST", "/console/account/factors/passkeys/new"),
-    ("GET", "/console/account/factors/passkeys/{id}/rename"),
-    ("POST", "/console/account/factors/passkeys/{id}/rename"),
-    ("GET", "/console/account/factors/passkeys/{id}/remove"),
-    ("POST", "/console/account/factors/passkeys/{id}/remove"),
-    ("GET", "/console/account/factors/authenticator"),
-    ("POST", "/console/account/factors/authenticator"),
-    ("GET", "/console/account/factors/authenticator/remove"),
-    ("POST", "/console/account/factors/authenticator/remove"),
-    ("GET", "/console/account/factors/recovery-codes"),
-    ("POST", "/console/account/factors/recovery-codes"),
-    ("GET", "/console/account/keys"),
-    ("POST", "/console/account/keys"),
-    ("GET", "/console/account/keys/{id}/revoke"),
-    ("POST", "/console/account/keys/{id}/revoke"),
-    ("GET", "/console/account/sessions"),
-    ("POST", "/console/account/sessions/end"),
-    ("POST", "/console/account/sessions/{id}/end"),
-    ("GET", "/console/account/impersonation"),
-    ("POST", "/console/account/impersonation/consent"),
-    ("POST", "/console/account/impersonation/withdraw"),
-    ("GET", "/console/account/impersonation/{id}"),
-];
-
 /// The pages.
-pub(crate) fn router() -> Router<App> {
-    Router::new()
-        .route("/console/account", get(profile::show).merge(post(profile::save)))
-        .route("/console/account/password", post(profile::change_password))
-        .route("/console/account/picture", post(profile::upload))
-        .route("/console/account/picture/remove", post(profile::remove_picture))
-        .merge(factors_router())
-        .route("/console/account/keys", get(keys::show).merge(post(keys::create)))
-        .route("/console/account/keys/{id}/revoke", get(keys::ask).merge(post(keys::revoke)))
-        .route("/console/account/sessions", get(sessions::show))
-        .route("/console/account/sessions/end", post(sessions::end_others))
-        .route("/console/account/sessions/{id}/end", post(sessions::end))
-        .route("/console/account/impersonation", get(impersonation::show))
-        .route("/console/account/impersonation/consent", post(impersonation::give))
-        .route("/console/account/impersonation/withdraw", post(impersonation::withdraw))
-        .route("/console/account/impersonation/{id}", get(impersonation::session))
-}
-
-fn factors_router() -> Router<App> {
-    let here = |rest: &str| format!("{HERE}/{FACTORS}{rest}");
-    Router::new()
-        .route(&here(""), get(factors::show))
-        .route(&here("/passkeys/new"), get(new_factors::show_passkey).merge(post(new_factors::add_passkey)))
-        .route(&here("/passkeys/{id}/rename"), get(factors::show_rename).merge(post(factors::rename)))
-        .route(&here("/passkeys/{id}/remove"), get(factors::ask_passkey).merge(post(factors::remove_passkey)))
-        .route(
-            &here("/authenticator"),
-            get(new_factors::show_authenticator).merge(post(new_factors::add_authenticator)),
-        )
-        .route(
-            &here("/authenticator/remove"),
-            get(factors::ask_authenticator).merge(post(factors::remove_authenticator)),
-        )
-        .route(&here("/recovery-codes"), get(factors::ask_codes).merge(post(factors::new_codes)))
+pub(crate) fn rows() -> Vec<PageRow> {
+    vec![
+        get("/console/account", profile::show),
+        post("/console/account", profile::save),
+        post("/console/account/password", profile::change_password),
+        post("/console/account/picture", profile::upload),
+        post("/console/account/picture/remove", profile::remove_picture),
+        get("/console/account/factors", factors::show),
+        get("/console/account/factors/passkeys/new", new_factors::show_passkey),
+        post("/console/account/factors/passkeys/new", new_factors::add_passkey),
+        get("/console/account/factors/passkeys/{id}/rename", factors::show_rename),
+        post("/console/account/factors/passkeys/{id}/rename", factors::rename),
+        get("/console/account/factors/passkeys/{id}/remove", factors::ask_passkey),
+        post("/console/account/factors/passkeys/{id}/remove", factors::remove_passkey),
+        get("/console/account/factors/authenticator", new_factors::show_authenticator),
+        post("/console/account/factors/authenticator", new_factors::add_authenticator),
+        get("/console/account/factors/authenticator/remove", factors::ask_authenticator),
+        post("/console/account/factors/authenticator/remove", factors::remove_authenticator),
+        get("/console/account/factors/recovery-codes", factors::ask_codes),
+        post("/console/account/factors/recovery-codes", factors::new_codes),
+        get("/console/account/keys", keys::show),
+        post("/console/account/keys", keys::create),
+        get("/console/account/keys/{id}/revoke", keys::ask),
+        post("/console/account/keys/{id}/revoke", keys::revoke),
+        get("/console/account/sessions", sessions::show),
+        post("/console/account/sessions/end", sessions::end_others),
+        post("/console/account/sessions/{id}/end", sessions::end),
+        get("/console/account/impersonation", impersonation::show),
+        post("/console/account/impersonation/consent", impersonation::give),
+        post("/console/account/impersonation/withdraw", impersonation::withdraw),
+        get("/console/account/impersonation/{id}", impersonation::session),
+    ]
 }
 
 /// Refuses a person who impersonates another one, as the interface does.

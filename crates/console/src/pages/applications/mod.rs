@@ -5,36 +5,26 @@ mod detail;
 mod list;
 mod summary;
 
-use crate::links::application as address;
-use axum::Router;
-use bailiwick_app::App;
+use crate::{
+    links::application as address,
+    rows::{PageRow, get, post},
+};
 use bailiwick_fleet::applications::ApplicationRecord;
-use bailiwick_web::routing::{get, post};
-
-/// Method and path of each page.
-pub(crate) const ROUTES: &[(&str, &str)] = &[
-    ("GET", "/console/applications"),
-    ("GET", "/console/applications/summary"),
-    ("GET", "/console/applications/{id}"),
-    ("GET", "/console/applications/{id}/edit"),
-    ("POST", "/console/applications/{id}/edit"),
-    ("GET", "/console/applications/{id}/assign"),
-    ("POST", "/console/applications/{id}/assign"),
-    ("POST", "/console/applications/{id}/unassign"),
-    ("GET", "/console/applications/{id}/delete"),
-    ("POST", "/console/applications/{id}/delete"),
-];
 
 /// The pages.
-pub(crate) fn router() -> Router<App> {
-    Router::new()
-        .route("/console/applications", get(list::show))
-        .route("/console/applications/summary", get(summary::show))
-        .route("/console/applications/{id}", get(detail::show))
-        .route("/console/applications/{id}/edit", get(change::show_notes).merge(post(change::set_notes)))
-        .route("/console/applications/{id}/assign", get(change::show_assign).merge(post(change::assign)))
-        .route("/console/applications/{id}/unassign", post(change::unassign))
-        .route("/console/applications/{id}/delete", get(change::ask_delete).merge(post(change::delete)))
+pub(crate) fn rows() -> Vec<PageRow> {
+    vec![
+        get("/console/applications", list::show),
+        get("/console/applications/summary", summary::show),
+        get("/console/applications/{id}", detail::show),
+        get("/console/applications/{id}/edit", change::show_notes),
+        post("/console/applications/{id}/edit", change::set_notes),
+        get("/console/applications/{id}/assign", change::show_assign),
+        post("/console/applications/{id}/assign", change::assign),
+        post("/console/applications/{id}/unassign", change::unassign),
+        get("/console/applications/{id}/delete", change::ask_delete),
+        post("/console/applications/{id}/delete", change::delete),
+    ]
 }
 
 /// What people call an application.

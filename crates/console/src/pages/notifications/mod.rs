@@ -5,31 +5,20 @@ mod fields;
 mod overview;
 mod who;
 
-use axum::Router;
-use bailiwick_app::App;
-use bailiwick_web::routing::{get, post};
-
-/// Method and path of each page.
-pub(crate) const ROUTES: &[(&str, &str)] = &[
-    ("GET", "/console/notifications"),
-    ("GET", "/console/notifications/edit"),
-    ("POST", "/console/notifications/edit"),
-    ("POST", "/console/notifications/switch-on"),
-    ("GET", "/console/notifications/remove"),
-    ("POST", "/console/notifications/remove"),
-    ("GET", "/console/notifications/who"),
-    ("POST", "/console/notifications/test"),
-];
+use crate::rows::{PageRow, get, post};
 
 /// The pages.
-pub(crate) fn router() -> Router<App> {
-    Router::new()
-        .route("/console/notifications", get(overview::show))
-        .route("/console/notifications/edit", get(edit::show).merge(post(edit::save)))
-        .route("/console/notifications/switch-on", post(edit::switch_on))
-        .route("/console/notifications/remove", get(edit::ask).merge(post(edit::remove)))
-        .route("/console/notifications/who", get(who::show))
-        .route("/console/notifications/test", post(overview::test))
+pub(crate) fn rows() -> Vec<PageRow> {
+    vec![
+        get("/console/notifications", overview::show),
+        get("/console/notifications/edit", edit::show),
+        post("/console/notifications/edit", edit::save),
+        post("/console/notifications/switch-on", edit::switch_on),
+        get("/console/notifications/remove", edit::ask),
+        post("/console/notifications/remove", edit::remove),
+        get("/console/notifications/who", who::show),
+        post("/console/notifications/test", overview::test),
+    ]
 }
 
 const HERE: &str = "/console/notifications";

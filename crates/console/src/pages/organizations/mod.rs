@@ -9,66 +9,54 @@ mod step;
 mod tabs;
 mod tree;
 
-use crate::{components::list::Address, texts};
-use axum::{Router, extract::State};
+use crate::{
+    components::list::Address,
+    rows::{PageRow, get, post},
+    texts,
+};
+use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_domain::{OrgType, org::OrgRef};
 use bailiwick_policy::{Action, Caller, NewOrganization, Parent, decide, gate, resource_of};
-use bailiwick_web::{
-    Language, Params,
-    routing::{get, post},
-};
+use bailiwick_web::{Language, Params};
 use http::Uri;
 use serde_json::{Value, json};
 
-/// Method and path of each page.
-pub(crate) const ROUTES: &[(&str, &str)] = &[
-    ("GET", "/console/organizations"),
-    ("GET", "/console/organizations/distributors"),
-    ("GET", "/console/organizations/distributors/export"),
-    ("GET", "/console/organizations/resellers"),
-    ("GET", "/console/organizations/resellers/export"),
-    ("GET", "/console/organizations/customers"),
-    ("GET", "/console/organizations/customers/export"),
-    ("GET", "/console/organizations/new"),
-    ("POST", "/console/organizations/new"),
-    ("GET", "/console/organizations/{id}"),
-    ("GET", "/console/organizations/{id}/users"),
-    ("GET", "/console/organizations/{id}/systems"),
-    ("GET", "/console/organizations/{id}/applications"),
-    ("GET", "/console/organizations/{id}/edit"),
-    ("POST", "/console/organizations/{id}/edit"),
-    ("GET", "/console/organizations/{id}/second-factor"),
-    ("POST", "/console/organizations/{id}/second-factor"),
-    ("GET", "/console/organizations/{id}/{step}"),
-    ("POST", "/console/organizations/{id}/{step}"),
-];
-
 /// The pages.
-pub(crate) fn router() -> Router<App> {
-    let mut router = Router::new()
-        .route("/console/organizations", get(tree::show))
-        .route("/console/organizations/new", get(edit::show_new).merge(post(edit::create)))
-        .route("/console/organizations/{id}", get(overview::show))
-        .route("/console/organizations/{id}/users", get(tabs::users))
-        .route("/console/organizations/{id}/systems", get(tabs::systems))
-        .route("/console/organizations/{id}/applications", get(tabs::applications))
-        .route("/console/organizations/{id}/edit", get(edit::show).merge(post(edit::update)))
-        .route(
-            "/console/organizations/{id}/second-factor",
-            get(second_factor::show).merge(post(second_factor::change)),
-        )
-        .route("/console/organizations/{id}/{step}", get(step::ask).merge(post(step::take)));
-    for family in OrgType::FAMILIES {
+pub(crate) fn rows() -> Vec<PageRow> {
+    let mut rows = vec![
+        get("/console/organizations", tree::show),
+        get("/console/organizations/new", edit::show_new),
+        post("/console/organizations/new", edit::create),
+        get("/console/organizations/{id}", overview::show),
+        get("/console/organizations/{id}/users", tabs::users),
+        get("/console/organizations/{id}/systems", tabs::systems),
+        get("/console/organizations/{id}/applications", tabs::applications),
+        get("/console/organizations/{id}/edit", edit::show),
+        post("/console/organizations/{id}/edit", edit::update),
+        get("/console/organizations/{id}/second-factor", second_factor::show),
+        post("/console/organizations/{id}/second-factor", second_factor::change),
+        get("/console/organizations/{id}/{step}", step::ask),
+        post("/console/organizations/{id}/{step}", step::take),
+    ];
+    let families = [
+        (
+            OrgType::Distributor,
+            "/console/organizations/distributors",
+            "/console/organizations/distributors/export",
+        ),
+        (OrgType::Reseller, "/console/organizations/resellers", "/console/organizations/resellers/export"),
+        (OrgType::Customer, "/console/organizations/customers", "/console/organizations/customers/export"),
+    ];
+    for (family, list_path, export_path) in families {
         let show = move |app: State<App>, session, uri: Uri, params: Params| {
             list::show(family, app, session, uri, params)
         };
         let export =
             move |app: State<App>, session, params: Params| list::export(family, app, session, params);
-        router = router.route(&list_address(family), get(show));
-        router = router.route(&format!("{}/export", list_address(family)), get(export));
+        rows.extend([get(list_path, show), get(export_path, export)]);
     }
-    router
+    rows
 }
 
 pub(crate) use crate::links::organization as address;
