@@ -30,6 +30,11 @@ pub enum AlertState {
     Unprocessed,
 }
 
+impl AlertState {
+    /// All of them.
+    pub const ALL: [AlertState; 3] = [AlertState::Active, AlertState::Suppressed, AlertState::Unprocessed];
+}
+
 /// State of a silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -40,6 +45,11 @@ pub enum SilenceState {
     Pending,
     /// Over.
     Expired,
+}
+
+impl SilenceState {
+    /// All of them.
+    pub const ALL: [SilenceState; 3] = [SilenceState::Active, SilenceState::Pending, SilenceState::Expired];
 }
 
 /// State of an alert and why.

@@ -5,7 +5,7 @@ use axum::{
     extract::FromRequestParts,
     response::{IntoResponse, Response},
 };
-use bailiwick_domain::{Error, Page, Result};
+use bailiwick_domain::{Error, Page, Result, SortDirection};
 use bailiwick_platform::{
     Platform, RequestContext,
     answer_cache::CachedAnswer,
@@ -184,6 +184,7 @@ pub struct Pagination {
     pub sort_by: Option<String>,
     /// The direction of the order, `asc` or `desc`. Absent when `sort_by` is.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(extensions(("x-enum" = json!(SortDirection::WORDS.list()))))]
     pub sort_direction: Option<String>,
     /// Value of `cursor` for the next page; null at the end. Present only in answers to a request with `cursor`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -196,7 +197,7 @@ impl Pagination {
     pub fn of<T>(page: &Page<T>, sort_by: Option<&str>, direction: Option<&str>) -> Pagination {
         let (number, pages) = (page.request.page, page.total_pages());
         let sort_by = sort_by.filter(|s| !s.is_empty()).map(str::to_owned);
-        let direction = bailiwick_domain::SortDirection::parse(direction.unwrap_or_default());
+        let direction = SortDirection::parse(direction.unwrap_or_default());
         Pagination {
             page: number,
             page_size: page.request.page_size,

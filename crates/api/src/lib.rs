@@ -16,6 +16,7 @@ pub mod monitoring;
 pub mod oidc;
 pub mod openapi;
 pub mod proxy;
+mod query_key;
 pub mod route;
 mod route_metrics;
 pub mod routes;

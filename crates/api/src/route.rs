@@ -1,6 +1,6 @@
 //! One row of the route table: the path of a route, its credential, its permission, its request and its answers.
 
-use crate::schema::SchemaOf;
+use crate::{query_key::QueryKey, schema::SchemaOf};
 use axum::{
     handler::Handler,
     routing::{MethodFilter, MethodRouter},
@@ -91,6 +91,50 @@ pub enum Class {
     Extra,
 }
 
+/// The body of a request.
+#[derive(Clone, Copy)]
+pub enum Body {
+    /// None.
+    Empty,
+    /// JSON.
+    Json(SchemaOf),
+    /// JSON, or nothing.
+    OptionalJson(SchemaOf),
+    /// A form with a file in this part.
+    File(&'static str),
+    /// A form with some of these parts; whether each is a file.
+    Form(&'static [(&'static str, bool)]),
+    /// Any bytes.
+    Bytes,
+}
+
+/// What a success carries.
+#[derive(Clone, Copy)]
+pub enum Content {
+    /// Nothing, or what an Alertmanager sends there.
+    Undescribed,
+    /// `data` of the envelope, or the whole answer if the alerting proxy serves the row.
+    Json(SchemaOf),
+    /// `data` of the envelope, or null.
+    JsonOrNull(SchemaOf),
+    /// A file of one of these media types, without envelope.
+    File(&'static [&'static str]),
+}
+
+impl Content {
+    /// The schema of JSON.
+    pub(crate) const fn schema(&self) -> Option<&SchemaOf> {
+        match self {
+            Content::Json(schema) | Content::JsonOrNull(schema) => Some(schema),
+            Content::Undescribed | Content::File(_) => None,
+        }
+    }
+}
+
+/// A list in an answer: its name within `data` (empty: `data` itself), and the fields of its default order, a minus
+/// before descending ones.
+pub(crate) type DefaultOrder = (&'static str, &'static [&'static str]);
+
 /// The handler of the row.
 #[derive(Clone)]
 enum Served {
@@ -109,6 +153,8 @@ pub struct Route {
     pub path: String,
     /// OpenAPI operation id, unique.
     pub operation: String,
+    /// One line of what it does.
+    pub summary: String,
     /// Core or extra.
     pub class: Class,
     /// Kind of credential.
@@ -127,24 +173,18 @@ pub struct Route {
     pub success: u16,
     /// Whether it concerns one entity with a tag and supports `If-Match` and `If-None-Match`.
     pub is_conditional: bool,
-    /// Schema of the request body.
-    pub takes: Option<SchemaOf>,
-    /// Whether that body may be left out.
-    pub body_optional: bool,
-    /// Schema of `data`, or of the whole answer if the alerting proxy serves the row.
-    pub gives: Option<SchemaOf>,
-    /// Whether `data` may be null.
-    pub nullable: bool,
+    /// Keys of the query.
+    pub(crate) query: Vec<QueryKey>,
+    /// Body of the request.
+    pub body: Body,
+    /// What a success carries.
+    pub content: Content,
+    /// Default orders of the lists in it.
+    pub(crate) order: &'static [DefaultOrder],
+    /// What fields alone do not tell of an order.
+    pub(crate) order_note: &'static str,
     /// Refusals that do not follow from credential, path and body, for OpenAPI.
     pub may_answer: &'static [u16],
-    /// Name of the part of a `multipart/form-data` body that is the file.
-    pub takes_file: Option<&'static str>,
-    /// Parts of a `multipart/form-data` body, none of them required; whether each is a file.
-    pub takes_form: &'static [(&'static str, bool)],
-    /// The body is any bytes.
-    pub takes_bytes: bool,
-    /// Media types of a success that is a file, without envelope; empty for JSON.
-    pub gives_file: &'static [&'static str],
     /// Its series in the metrics ([`crate::route_metrics`]).
     pub(crate) place: usize,
     /// None only while a row is being put together.
@@ -158,11 +198,17 @@ impl std::fmt::Debug for Route {
 }
 
 impl Route {
-    pub(crate) fn new(method: Method, path: impl Into<String>, operation: impl Into<String>) -> Route {
+    pub(crate) fn new(
+        method: Method,
+        path: impl Into<String>,
+        operation: impl Into<String>,
+        summary: impl Into<String>,
+    ) -> Route {
         Route {
             method,
             path: path.into(),
             operation: operation.into(),
+            summary: summary.into(),
             class: Class::Core,
             credential: Credential::SessionOrKey,
             gate: Gate::Open,
@@ -172,15 +218,12 @@ impl Route {
             family: None,
             success: 200,
             is_conditional: false,
-            takes: None,
-            body_optional: false,
-            gives: None,
-            nullable: false,
+            query: Vec::new(),
+            body: Body::Empty,
+            content: Content::Undescribed,
+            order: &[],
+            order_note: "",
             may_answer: &[],
-            takes_file: None,
-            takes_form: &[],
-            takes_bytes: false,
-            gives_file: &[],
             place: 0,
             served: None,
         }
@@ -244,64 +287,83 @@ impl Route {
         Route { is_conditional: true, ..self }
     }
 
-    /// Schema of the JSON body.
+    /// More keys of the query.
     #[must_use]
-    pub(crate) fn takes<T: utoipa::ToSchema>(self) -> Route {
-        Route { takes: Some(SchemaOf::of::<T>()), ..self }
+    pub(crate) fn query(mut self, keys: impl IntoIterator<Item = QueryKey>) -> Route {
+        self.query.extend(keys);
+        self
     }
 
-    /// Schema of a JSON body that may be left out.
+    /// The default orders of its lists.
+    #[must_use]
+    pub(crate) fn ordered(self, order: &'static [DefaultOrder]) -> Route {
+        Route { order, ..self }
+    }
+
+    /// What fields alone do not tell of an order.
+    #[must_use]
+    pub(crate) fn order_note(self, order_note: &'static str) -> Route {
+        Route { order_note, ..self }
+    }
+
+    /// The body is JSON.
+    #[must_use]
+    pub(crate) fn takes<T: utoipa::ToSchema>(self) -> Route {
+        Route { body: Body::Json(SchemaOf::of::<T>()), ..self }
+    }
+
+    /// The body is JSON or empty.
     #[must_use]
     pub(crate) fn takes_if_any<T: utoipa::ToSchema>(self) -> Route {
-        Route { body_optional: true, ..self.takes::<T>() }
+        Route { body: Body::OptionalJson(SchemaOf::of::<T>()), ..self }
+    }
+
+    /// The body is a form with a file in this part.
+    #[must_use]
+    pub(crate) fn takes_file(self, part: &'static str) -> Route {
+        Route { body: Body::File(part), ..self }
+    }
+
+    /// The body is a form with some of these parts; whether each is a file.
+    #[must_use]
+    pub(crate) fn takes_form(self, parts: &'static [(&'static str, bool)]) -> Route {
+        Route { body: Body::Form(parts), ..self }
+    }
+
+    /// The body is any bytes.
+    #[must_use]
+    pub(crate) fn takes_bytes(self) -> Route {
+        Route { body: Body::Bytes, ..self }
+    }
+
+    /// The answer is JSON.
+    #[must_use]
+    pub(crate) fn gives<T: utoipa::ToSchema>(self) -> Route {
+        Route { content: Content::Json(SchemaOf::of::<T>()), ..self }
+    }
+
+    /// `data` may be null.
+    #[must_use]
+    pub(crate) fn gives_or_null<T: utoipa::ToSchema>(self) -> Route {
+        Route { content: Content::JsonOrNull(SchemaOf::of::<T>()), ..self }
+    }
+
+    /// `data` is always null.
+    #[must_use]
+    pub(crate) fn gives_null(self) -> Route {
+        Route { content: Content::Json(SchemaOf::null()), ..self }
+    }
+
+    /// The answer is a file of one of these media types.
+    #[must_use]
+    pub(crate) fn gives_file(self, media_types: &'static [&'static str]) -> Route {
+        Route { content: Content::File(media_types), ..self }
     }
 
     /// Refusals beside those that every such route can give.
     #[must_use]
     pub(crate) fn may_answer(self, statuses: &'static [u16]) -> Route {
         Route { may_answer: statuses, ..self }
-    }
-
-    /// Schema of `data`, which may be null.
-    #[must_use]
-    pub(crate) fn gives_or_null<T: utoipa::ToSchema>(self) -> Route {
-        Route { nullable: true, ..self.gives::<T>() }
-    }
-
-    /// Schema of `data`, or of the whole answer where the alerting proxy serves the row.
-    #[must_use]
-    pub(crate) fn gives<T: utoipa::ToSchema>(self) -> Route {
-        Route { gives: Some(SchemaOf::of::<T>()), ..self }
-    }
-
-    /// `data` is always null.
-    #[must_use]
-    pub(crate) fn gives_null(self) -> Route {
-        Route { gives: Some(SchemaOf::null()), ..self }
-    }
-
-    /// The body is a form with a file in this part.
-    #[must_use]
-    pub(crate) fn takes_file(self, part: &'static str) -> Route {
-        Route { takes_file: Some(part), ..self }
-    }
-
-    /// The body is a form with some of these parts; whether each is a file.
-    #[must_use]
-    pub(crate) fn takes_form(self, parts: &'static [(&'static str, bool)]) -> Route {
-        Route { takes_form: parts, ..self }
-    }
-
-    /// The body is any bytes.
-    #[must_use]
-    pub(crate) fn takes_bytes(self) -> Route {
-        Route { takes_bytes: true, ..self }
-    }
-
-    /// The answer is a file of one of these media types.
-    #[must_use]
-    pub(crate) fn gives_file(self, media_types: &'static [&'static str]) -> Route {
-        Route { gives_file: media_types, ..self }
     }
 
     /// The handler.
@@ -326,7 +388,17 @@ impl Route {
 
     /// Whether its body is a file, or a form with files: such a body is streamed, and never recorded.
     pub const fn is_upload(&self) -> bool {
-        self.takes_file.is_some() || !self.takes_form.is_empty() || self.takes_bytes
+        matches!(self.body, Body::File(_) | Body::Form(_) | Body::Bytes)
+    }
+
+    /// Whether a success is a file.
+    pub const fn gives_a_file(&self) -> bool {
+        matches!(self.content, Content::File(_))
+    }
+
+    /// Whether it is described what a success carries.
+    pub const fn is_described(&self) -> bool {
+        !matches!(self.content, Content::Undescribed)
     }
 
     /// Whether it starts an impersonation: it then has its own message for callers that are already impersonating.
@@ -353,18 +425,38 @@ impl Route {
     }
 }
 
-pub(crate) fn get(path: impl Into<String>, operation: impl Into<String>) -> Route {
-    Route::new(Method::GET, path, operation)
+pub(crate) fn get(
+    path: impl Into<String>,
+    operation: impl Into<String>,
+    summary: impl Into<String>,
+) -> Route {
+    Route::new(Method::GET, path, operation, summary)
 }
-pub(crate) fn post(path: impl Into<String>, operation: impl Into<String>) -> Route {
-    Route::new(Method::POST, path, operation)
+pub(crate) fn post(
+    path: impl Into<String>,
+    operation: impl Into<String>,
+    summary: impl Into<String>,
+) -> Route {
+    Route::new(Method::POST, path, operation, summary)
 }
-pub(crate) fn put(path: impl Into<String>, operation: impl Into<String>) -> Route {
-    Route::new(Method::PUT, path, operation)
+pub(crate) fn put(
+    path: impl Into<String>,
+    operation: impl Into<String>,
+    summary: impl Into<String>,
+) -> Route {
+    Route::new(Method::PUT, path, operation, summary)
 }
-pub(crate) fn patch(path: impl Into<String>, operation: impl Into<String>) -> Route {
-    Route::new(Method::PATCH, path, operation)
+pub(crate) fn patch(
+    path: impl Into<String>,
+    operation: impl Into<String>,
+    summary: impl Into<String>,
+) -> Route {
+    Route::new(Method::PATCH, path, operation, summary)
 }
-pub(crate) fn delete(path: impl Into<String>, operation: impl Into<String>) -> Route {
-    Route::new(Method::DELETE, path, operation)
+pub(crate) fn delete(
+    path: impl Into<String>,
+    operation: impl Into<String>,
+    summary: impl Into<String>,
+) -> Route {
+    Route::new(Method::DELETE, path, operation, summary)
 }

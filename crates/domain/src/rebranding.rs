@@ -17,6 +17,9 @@ pub enum ProductType {
 }
 
 impl ProductType {
+    /// Both of them.
+    pub const ALL: [ProductType; 2] = [ProductType::Application, ProductType::System];
+
     /// The word of the wire and of the settings.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -27,7 +30,7 @@ impl ProductType {
 
     /// From that word.
     pub fn parse(word: &str) -> Option<ProductType> {
-        [ProductType::Application, ProductType::System].into_iter().find(|t| t.as_str() == word)
+        ProductType::ALL.into_iter().find(|t| t.as_str() == word)
     }
 }
 

@@ -46,6 +46,15 @@ pub enum SystemStatus {
 }
 
 impl SystemStatus {
+    /// All of them.
+    pub const ALL: [SystemStatus; 5] = [
+        SystemStatus::Unknown,
+        SystemStatus::Active,
+        SystemStatus::Inactive,
+        SystemStatus::Suspended,
+        SystemStatus::Deleted,
+    ];
+
     /// The word of the wire.
     pub const fn as_str(self) -> &'static str {
         match self {

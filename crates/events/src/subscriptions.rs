@@ -28,7 +28,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 /// Most patterns of a subscription.
-const TYPES: usize = 50;
+pub const MAX_TYPES: usize = 50;
 /// How long the previous secret also signs.
 const OVERLAP: Duration = Duration::from_secs(24 * 3600);
 
@@ -452,7 +452,7 @@ async fn check(
     if let Some(types) = types {
         if types.is_empty() {
             fields.push("types", "required", "");
-        } else if types.len() > TYPES {
+        } else if types.len() > MAX_TYPES {
             fields.push("types", "too_many", "");
         } else if let Some(unknown) = types.iter().find(|pattern| !kinds::is_known(pattern)) {
             fields.push("types", "invalid_value", unknown);

@@ -33,6 +33,9 @@ pub enum KeyMode {
 }
 
 impl KeyMode {
+    /// Both of them.
+    pub const ALL: [KeyMode; 2] = [KeyMode::Read, KeyMode::Write];
+
     /// Its word on the wire and in rows.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -43,7 +46,7 @@ impl KeyMode {
 
     /// From its word.
     pub fn parse(word: &str) -> Option<KeyMode> {
-        [KeyMode::Read, KeyMode::Write].into_iter().find(|mode| mode.as_str() == word)
+        KeyMode::ALL.into_iter().find(|mode| mode.as_str() == word)
     }
 
     /// The permissions that pass; `destroy`, `impersonate`, `config` and `connect` never do.

@@ -11,7 +11,7 @@ mod list;
 mod row;
 pub mod stats;
 
-pub use filter::{ApplicationFilter, ApplicationOrder, FILTERS};
+pub use filter::{ApplicationFilter, ApplicationOrder, FILTERS, STATUSES};
 pub use list::{list, total, walk, walk_query};
 pub use row::{ApplicationRecord, Assignee};
 

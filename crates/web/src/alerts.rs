@@ -1,13 +1,11 @@
 //! The queries of lists of alerts (spec: alert-management#active-alerts, alert-management#history-list).
 
-use crate::{Params, values};
+use crate::Params;
 use bailiwick_alerts::manage::{
     self, ActiveFilter, ActiveOrder, AlertQuery, HistoryFilter, HistoryOrder, HistoryQuery, Named,
 };
 use bailiwick_domain::{Result, SortDirection};
 
-/// The assignee of unassigned alerts.
-pub const NOBODY: &str = "none";
 /// The word of `include` that adds the organizations below the named ones.
 pub const DESCENDANTS: &str = "descendants";
 
@@ -21,22 +19,8 @@ pub fn named(params: &Params) -> Named {
 
 /// The active alerts that the query asks for; `page_size`: rows of a page unless it says otherwise.
 pub fn active(params: &Params, page_size: u64) -> AlertQuery {
-    let words = |key| values(params, key, Some);
-    let statuses = match (words("status"), words("state")) {
-        (Some(status), Some(state)) => Some([status, state].concat()),
-        (status, state) => status.or(state),
-    };
     AlertQuery {
-        statuses,
-        filter: ActiveFilter {
-            severities: words("severity"),
-            system_keys: words("system_key"),
-            names: words("alertname"),
-            assignees: values(params, "assigned_user_id", |v| v.parse().ok()),
-            or_unassigned: params.many("assigned_user_id").iter().any(|v| v == NOBODY),
-            search: params.text("search").map(str::to_owned),
-            fingerprint: None,
-        },
+        filter: params.filter(ActiveFilter::FILTERS),
         order: params.one("sort_by").and_then(|by| ActiveOrder::WORDS.parse(by)).unwrap_or_default(),
         direction: SortDirection::parse(params.falling(&ActiveOrder::WORDS)),
         page: params.page(page_size),
@@ -49,16 +33,10 @@ pub fn active(params: &Params, page_size: u64) -> AlertQuery {
 /// # Errors
 /// 400 for a time that cannot be read.
 pub fn history(params: &Params, page_size: u64) -> Result<HistoryQuery> {
-    let words = |key| values(params, key, Some);
     let filter = HistoryFilter {
-        system_keys: words("system_key"),
-        names: words("alertname"),
-        severities: words("severity"),
-        statuses: values(params, "status", |v| HistoryFilter::STATUSES.parse(&v).map(str::to_owned)),
         from: manage::time("from_date", params.one("from_date"))?,
         before: manage::time("to_date", params.one("to_date"))?,
-        search: params.text("search").map(str::to_owned),
-        fingerprint: None,
+        ..params.filter(HistoryFilter::FILTERS)
     };
     let order = params.one("sort_by").and_then(|by| HistoryOrder::WORDS.parse(by)).unwrap_or_default();
     let order = (order, SortDirection::parse(params.falling(&HistoryOrder::WORDS)));

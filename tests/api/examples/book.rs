@@ -151,7 +151,7 @@ impl<'t> Book<'t> {
 
     fn keep(&mut self, route: &Route, path: &str, sent: &Sent<'_>, reply: &Reply) {
         let kind = reply.header("content-type").unwrap_or_default().split(';').next().unwrap_or_default();
-        let is_shown = route.gives.is_some() || !route.gives_file.is_empty() || route.is_proxied();
+        let is_shown = route.is_described() || route.is_proxied();
         let answer = match kind {
             _ if !is_shown => None,
             "application/json" => Some(reply.json()),

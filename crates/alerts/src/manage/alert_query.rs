@@ -2,7 +2,7 @@
 
 use crate::Alerts;
 use bailiwick_alertmanager::{ListedAlert, listing::AlertState};
-use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, Result, SortDirection};
+use bailiwick_domain::{OrgId, Page, PageRequest, Result, SortDirection};
 use bailiwick_platform::list_filters;
 use bailiwick_store::{
     alert_handling::Assignment,
@@ -14,16 +14,9 @@ use bailiwick_store::{
 };
 use std::collections::HashMap;
 
-/// The words of `status` and `state`: whether an alert is suppressed. None matches `unprocessed`.
-pub const STATES: Keywords<Option<bool>> =
-    Keywords::of(&[("active", Some(false)), ("suppressed", Some(true)), ("unprocessed", None)]);
-
 /// A list as asked for.
 #[derive(Clone, Debug)]
 pub struct AlertQuery {
-    /// `active`, `suppressed`; other words match nothing. None = not given.
-    pub statuses: Option<Vec<String>>,
-    /// The other filters.
     pub filter: ActiveFilter,
     pub order: ActiveOrder,
     pub direction: SortDirection,
@@ -35,8 +28,8 @@ pub struct AlertQuery {
 
 impl AlertQuery {
     pub(super) fn wants(&self, is_suppressed: bool) -> bool {
-        let mut words = self.statuses.iter().flatten();
-        self.statuses.is_none() || words.any(|word| STATES.parse(word).flatten() == Some(is_suppressed))
+        let is_meant = |word: &String| ActiveFilter::STATES.parse(word).flatten() == Some(is_suppressed);
+        self.filter.statuses.as_ref().is_none_or(|words| words.iter().any(is_meant))
     }
 
     /// Whether the alert itself matches the filter. The router does not know who is assigned to it.
@@ -54,7 +47,7 @@ impl AlertQuery {
     pub(super) fn check(&self) -> Result<()> {
         let f = &self.filter;
         list_filters::check_lengths([
-            self.statuses.as_ref().map(Vec::len),
+            f.statuses.as_ref().map(Vec::len),
             f.severities.as_ref().map(Vec::len),
             f.system_keys.as_ref().map(Vec::len),
             f.names.as_ref().map(Vec::len),

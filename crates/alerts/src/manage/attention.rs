@@ -26,8 +26,8 @@ pub async fn attention(service: &Alerts, caller: &Caller, rows: u64) -> Result<A
     let key = key_text(&(&within, rows));
     let read = async {
         let query = AlertQuery {
-            statuses: Some(vec!["active".to_owned()]),
             filter: ActiveFilter {
+                statuses: Some(vec!["active".to_owned()]),
                 severities: Some(vec!["critical".to_owned()]),
                 assignees: Some(Vec::new()),
                 or_unassigned: true,

@@ -170,7 +170,6 @@ pub(super) async fn active_alert(
     fingerprint: &str,
 ) -> Result<Option<ActiveAlert>> {
     let query = AlertQuery {
-        statuses: None,
         filter: ActiveFilter { fingerprint: Some(fingerprint.to_owned()), ..ActiveFilter::default() },
         order: ActiveOrder::default(),
         direction: SortDirection::Desc,

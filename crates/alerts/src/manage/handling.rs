@@ -15,8 +15,8 @@ use uuid::Uuid;
 
 pub use alert_handling::Event;
 
-/// Characters of a note.
-const NOTE: usize = 2000;
+/// Longest note, in characters.
+pub const MAX_NOTE_CHARS: usize = 2000;
 /// Records shown by default, and at most.
 const EVENTS: u64 = 100;
 const EVENTS_MOST: u64 = 500;
@@ -64,7 +64,7 @@ pub async fn add_note(
     let note = body()?;
     let words = note.text.trim();
     let is_there = if words.is_empty() { Err(FieldError::new("text", "required")) } else { Ok(()) };
-    check_all([fingerprint(&note.fingerprint), is_there, text("text", words, NOTE)])?;
+    check_all([fingerprint(&note.fingerprint), is_there, text("text", words, MAX_NOTE_CHARS)])?;
     let mut tx = service.platform.db.begin().await?;
     let held = history::lock_for_writing(&mut tx, [tenant]).await?;
     if !held.contains(tenant) {
@@ -102,7 +102,7 @@ pub async fn assign(
     let tenant = tenant(service, caller, organizations).await?;
     let request = body()?;
     let note = request.note.trim();
-    check_all([fingerprint(&request.fingerprint), text("note", note, NOTE)])?;
+    check_all([fingerprint(&request.fingerprint), text("note", note, MAX_NOTE_CHARS)])?;
     let who = caller.identity().ok_or_else(Error::insufficient_permissions)?;
     let mut tx = service.platform.db.begin().await?;
     history::lock_for_writing(&mut tx, [tenant]).await?;

@@ -34,7 +34,7 @@ mod totals;
 
 pub use active::{active, active_alert, active_of_system};
 pub use alert_groups::Groups;
-pub use alert_query::{ActiveAlert, ActiveAlerts, AlertQuery, STATES};
+pub use alert_query::{ActiveAlert, ActiveAlerts, AlertQuery};
 pub use attention::{Attention, attention};
 pub use bailiwick_store::{
     alert_handling::Assignment,
@@ -49,7 +49,7 @@ pub use figures::{ResolvedStats, figures};
 pub use find_silence::{CallerContext, SilenceScope, silence};
 pub use found_silences::{FoundSilence, FoundSilences};
 pub use groups::{active_names, groups, named_systems};
-pub use handling::{Assign, Event, NewNote, activity, add_note, assign};
+pub use handling::{Assign, Event, MAX_NOTE_CHARS, NewNote, activity, add_note, assign};
 pub use silence_changes::{change_silence, create_silence, end_silence};
 pub use silence_lists::{silences, silences_of_system};
 pub use silence_orders::{NewSilence, SilenceChange};
@@ -134,12 +134,15 @@ async fn tenant(service: &Alerts, caller: &Caller, ids: &[String]) -> Result<Org
     Ok(in_hierarchy(caller, node.as_ref())?.id())
 }
 
+/// Longest fingerprint, in characters.
+pub const MAX_FINGERPRINT_CHARS: usize = 128;
+
 /// A fingerprint as it is sent.
 fn fingerprint(sent: &str) -> Result<(), FieldError> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-');
     match sent {
         "" => Err(FieldError::new("fingerprint", "required")),
-        _ if sent.len() <= 128 && sent.bytes().all(is_plain) => Ok(()),
+        _ if sent.len() <= MAX_FINGERPRINT_CHARS && sent.bytes().all(is_plain) => Ok(()),
         _ => Err(FieldError::new("fingerprint", "invalid_format").with_value(sent)),
     }
 }

@@ -81,7 +81,6 @@ pub async fn reach(
 /// 400 for more than 10,000 alerts; the router's, also when only some of the organizations could be asked.
 pub async fn alerts(service: &Alerts, reach: &Reach, query: &AlertsQuery) -> Result<Vec<ListedAlert>, Fault> {
     let alert_query = AlertQuery {
-        statuses: None,
         filter: compared(query),
         order: ActiveOrder::StartsAt,
         direction: SortDirection::Desc,

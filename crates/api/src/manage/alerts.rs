@@ -1,5 +1,6 @@
 //! Alerts, their history and figures (spec: alert-management#active-alerts, alert-management#figures).
 
+use super::{LONG_PAGE_SIZE, PAGE_SIZE};
 use crate::{
     envelope::Answer,
     error::Outcome,
@@ -13,17 +14,13 @@ use bailiwick_alerts::{
 use bailiwick_domain::SystemId;
 use bailiwick_web::alerts::{active, history as history_query, named};
 
-/// Rows of a page unless the client says otherwise.
-const PAGE_SIZE: u64 = 50;
-const HISTORY_PAGE_SIZE: u64 = 20;
-
 /// `GET /alerts`.
 pub async fn list(
     Service(alerts): Service<Alerts>,
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<AlertList>> {
-    let found = manage::active(&alerts, &caller, &named(&params), active(&params, PAGE_SIZE)).await?;
+    let found = manage::active(&alerts, &caller, &named(&params), active(&params, LONG_PAGE_SIZE)).await?;
     let order = (params.one("sort_by"), params.falling(&ActiveOrder::WORDS));
     let list = AlertList::of(found.page, found.warnings, order);
     Ok(Answer::ok("alerts retrieved successfully", list))
@@ -36,7 +33,7 @@ pub async fn list_of_system(
     PathId(system): PathId<SystemId>,
     params: Params,
 ) -> Outcome<Answer<AlertList>> {
-    let page = manage::active_of_system(&alerts, &caller, system, active(&params, PAGE_SIZE)).await?;
+    let page = manage::active_of_system(&alerts, &caller, system, active(&params, LONG_PAGE_SIZE)).await?;
     let order = (params.one("sort_by"), params.falling(&ActiveOrder::WORDS));
     let list = AlertList::of(page, Vec::new(), order);
     Ok(Answer::ok("alerts retrieved successfully", list))
@@ -85,7 +82,7 @@ pub async fn history(
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<HistoryList>> {
-    let query = || history_query(&params, HISTORY_PAGE_SIZE);
+    let query = || history_query(&params, PAGE_SIZE);
     let page = manage::history(&alerts, &caller, &named(&params), query).await?;
     let list = HistoryList::of(page, (params.one("sort_by"), params.falling(&HistoryOrder::WORDS)))?;
     Ok(Answer::ok("alerts history retrieved successfully", list))
@@ -98,7 +95,7 @@ pub async fn history_of_system(
     PathId(system): PathId<SystemId>,
     params: Params,
 ) -> Outcome<Answer<HistoryList>> {
-    let query = || history_query(&params, HISTORY_PAGE_SIZE);
+    let query = || history_query(&params, PAGE_SIZE);
     let page = manage::history_of_system(&alerts, &caller, system, query).await?;
     let list = HistoryList::of(page, (params.one("sort_by"), params.falling(&HistoryOrder::WORDS)))?;
     Ok(Answer::ok("alerts history retrieved successfully", list))

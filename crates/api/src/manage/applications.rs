@@ -1,5 +1,6 @@
 //! Applications (spec: applications#operations).
 
+use super::LONG_PAGE_SIZE;
 use crate::{
     envelope::{Answer, Pagination},
     error::Outcome,
@@ -21,16 +22,13 @@ use bailiwick_fleet::{
 use bailiwick_platform::conditions::Version;
 use bailiwick_web::{application_query, choice_search};
 
-/// Rows of a page unless the client says otherwise.
-const PAGE_SIZE: u64 = 50;
-
 /// `GET /applications`.
 pub async fn list(
     Service(fleet): Service<Fleet>,
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<ApplicationList>> {
-    let (query, cursor) = (application_query(&params, PAGE_SIZE), params.cursor()?);
+    let (query, cursor) = (application_query(&params, LONG_PAGE_SIZE), params.cursor()?);
     let of = |page| ApplicationList::of(page, params.one("sort_by"), params.one("sort_direction"));
     let list = match cursor {
         None => of(applications::list(&fleet, &caller, query).await?)?,
@@ -128,7 +126,7 @@ pub async fn summary(
         system_id: params.one("system_id").map(str::to_owned),
         order: sort_by.and_then(|by| SummaryOrder::WORDS.parse(by)).unwrap_or(SummaryOrder::Count),
         direction: SortDirection::parse(direction),
-        page: params.one("page_size").map(|_| params.page(PAGE_SIZE)),
+        page: params.one("page_size").map(|_| params.page(LONG_PAGE_SIZE)),
     };
     let is_paged = query.page.is_some();
     let summary = applications::summary(&fleet, &caller, query).await?;

@@ -1,6 +1,6 @@
 //! Exports: the query of a list, answered with a file (spec: users#export, organizations#stats, systems#export).
 
-use super::systems::PAGE_SIZE;
+use super::LONG_PAGE_SIZE;
 use crate::{
     error::Outcome,
     extract::{Family, Params, Service, Who},
@@ -17,7 +17,7 @@ pub async fn organizations(
     Family(family): Family,
     params: Params,
 ) -> Outcome<Response> {
-    let mut query = organization_query(&params, family, PAGE_SIZE);
+    let mut query = organization_query(&params, family, LONG_PAGE_SIZE);
     query.direction = export_direction(&params);
     let asked = asked(&params, organizations::filters(family));
     Ok(download(exports::organizations(&directory, &caller, family, query, asked).await?)?)
@@ -29,14 +29,14 @@ pub async fn users(
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Response> {
-    let mut query = user_query(&params, PAGE_SIZE);
+    let mut query = user_query(&params, LONG_PAGE_SIZE);
     query.direction = export_direction(&params);
     Ok(download(exports::users(&directory, &caller, query, asked(&params, users::FILTERS)).await?)?)
 }
 
 /// `GET /systems/export`.
 pub async fn systems(Service(fleet): Service<Fleet>, Who(caller): Who, params: Params) -> Outcome<Response> {
-    let mut query = system_query(&params, PAGE_SIZE);
+    let mut query = system_query(&params, LONG_PAGE_SIZE);
     query.order = query.order.map(|(by, _)| (by, export_direction(&params)));
     Ok(download(systems::export(&fleet, &caller, query, asked(&params, systems::FILTERS)).await?)?)
 }

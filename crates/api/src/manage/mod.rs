@@ -29,4 +29,6 @@ pub mod systems;
 pub mod users;
 
 /// Rows of a page of most lists, unless the client says otherwise.
-const PAGE_SIZE: u64 = 20;
+pub(crate) const PAGE_SIZE: u64 = 20;
+/// Those of a page of systems, applications and active alerts.
+pub(crate) const LONG_PAGE_SIZE: u64 = 50;

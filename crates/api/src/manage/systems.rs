@@ -1,5 +1,6 @@
 //! Systems (spec: systems#list).
 
+use super::LONG_PAGE_SIZE;
 use crate::{
     envelope::Answer,
     error::Outcome,
@@ -18,16 +19,13 @@ use bailiwick_fleet::{Fleet, systems};
 use bailiwick_platform::conditions::Version;
 use bailiwick_web::{choice_search, system_query};
 
-/// Rows of a page unless the client says otherwise.
-pub(super) const PAGE_SIZE: u64 = 50;
-
 /// `GET /systems`.
 pub async fn list(
     Service(fleet): Service<Fleet>,
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<SystemList>> {
-    let (query, cursor) = (system_query(&params, PAGE_SIZE), params.cursor()?);
+    let (query, cursor) = (system_query(&params, LONG_PAGE_SIZE), params.cursor()?);
     let of = |page| SystemList::of(&fleet, page, params.one("sort_by"), params.one("sort_direction"));
     let list = match cursor {
         None => of(systems::list(&fleet, &caller, query).await?),

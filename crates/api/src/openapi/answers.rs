@@ -1,7 +1,7 @@
 //! The answers of an operation: its success, each refusal that is possible there, and recorded answers of the tests.
 
 use super::examples::{Example, Examples};
-use crate::route::{Credential, Gate, Route};
+use crate::route::{Body, Content, Credential, Gate, Route};
 use http::Method;
 use serde_json::{Map, Value, json};
 
@@ -50,7 +50,7 @@ fn refusal(about: &str, examples: &Map<String, Value>) -> Value {
 fn possible(route: &Route) -> Vec<u16> {
     let is_a_persons = !route.credential.is_of_system()
         && !matches!(route.credential, Credential::Public | Credential::HistoryWebhook);
-    let has_body = route.takes.is_some() || route.is_upload();
+    let has_body = !matches!(route.body, Body::Empty);
     let mut statuses = vec![400, 500, 503];
     statuses.extend(route.may_answer);
     if route.credential != Credential::Public {
@@ -107,13 +107,15 @@ pub(super) fn complete(route: &Route, responses: &mut Map<String, Value>, exampl
 
 /// What a success carries, in the words of its schema.
 pub(super) fn about_success(route: &Route, data: Option<&Value>, components: &Map<String, Value>) -> String {
-    if !route.gives_file.is_empty() {
-        return format!("The content itself, as `{}`.", route.gives_file.join("` or `"));
+    if let Content::File(types) = route.content {
+        return format!("The content itself, as `{}`.", types.join("` or `"));
     }
     let name = data.and_then(|schema| schema["$ref"].as_str()?.rsplit('/').next());
     let about = name.and_then(|name| components.get(name)?["description"].as_str());
     match about {
-        Some(about) if route.nullable => format!("{about} `data` is null if there is none."),
+        Some(about) if matches!(route.content, Content::JsonOrNull(_)) => {
+            format!("{about} `data` is null if there is none.")
+        }
         Some(about) => about.to_owned(),
         None if data.is_some() => "Success; `data` is null.".to_owned(),
         None => "Success; no body.".to_owned(),

@@ -16,6 +16,12 @@ const fn is_of_a_person(credential: Credential) -> bool {
     )
 }
 
+/// The summary of its row.
+pub(super) fn summary(route: &Route) -> String {
+    let older = if is_older_spelling(route) { " (older path)" } else { "" };
+    format!("{}{older}", route.summary)
+}
+
 /// Permissions of which the caller needs each.
 pub(super) fn permissions(route: &Route) -> Vec<&'static str> {
     match route.gate {
@@ -73,7 +79,7 @@ pub(super) fn description(route: &Route) -> String {
         Gate::Rebranding(_) => " Needs the owner organization and `manage:distributors`.".to_owned(),
     };
     let not_self = if route.not_self { " Refused on oneself." } else { "" };
-    format!("{who}{needs}{not_self}{}", order::sentences(&route.operation))
+    format!("{who}{needs}{not_self}{}", order::sentences(route))
 }
 
 fn named(permissions: &[Permission], word: &str) -> String {

@@ -6,12 +6,11 @@ mod descriptions;
 mod examples;
 mod order;
 mod query;
-mod summaries;
 mod v3_0;
 
 pub use v3_0::as_3_0;
 
-use crate::routes::{Class, Credential, Route, table};
+use crate::routes::{Body, Class, Content, Credential, Route, table};
 use examples::Examples;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -92,11 +91,11 @@ pub fn document() -> Value {
 fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Examples) -> Value {
     let mut out = json!({
         "operationId": route.operation,
-        "summary": summaries::summary(&route.operation),
+        "summary": descriptions::summary(route),
         "description": descriptions::description(route),
         "tags": [descriptions::tag(route)],
         "x-class": match route.class { Class::Core => "core", Class::Extra => "extra" },
-        "parameters": path_parameters(&route.path).chain(query::parameters(&route.operation)).chain(conditions::parameters(route)).collect::<Vec<_>>(),
+        "parameters": path_parameters(&route.path).chain(query::parameters(route)).chain(conditions::parameters(route)).collect::<Vec<_>>(),
         "security": security(route.credential),
         "responses": responses(route, components, examples),
     });
@@ -104,7 +103,7 @@ fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Exam
     if descriptions::is_older_spelling(route) {
         map.insert("deprecated".to_owned(), json!(true));
     }
-    if let Some(order) = order::extension(&route.operation) {
+    if let Some(order) = order::extension(route) {
         map.insert("x-order".to_owned(), order);
     }
     if route.path.starts_with("/{service}") {
@@ -119,42 +118,8 @@ fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Exam
             map.insert(word.to_owned(), json!(permissions));
         }
     }
-    if let Some(schema) = &route.takes {
-        let schema = schema.register(components);
-        map.insert(
-            "requestBody".to_owned(),
-            json!({"required": !route.body_optional, "content": {"application/json": {"schema": schema}}}),
-        );
-    }
-    if let Some(part) = route.takes_file {
-        let schema = json!({
-            "type": "object", "required": [part],
-            "properties": {part: {"type": "string", "contentMediaType": "application/octet-stream"}},
-        });
-        map.insert(
-            "requestBody".to_owned(),
-            json!({"required": true, "content": {"multipart/form-data": {"schema": schema}}}),
-        );
-    }
-    if !route.takes_form.is_empty() {
-        let part = |(name, is_file): &(&str, bool)| {
-            let text = json!({"type": "string"});
-            let file = json!({"type": "string", "contentMediaType": "application/octet-stream"});
-            ((*name).to_owned(), if *is_file { file } else { text })
-        };
-        let properties: Map<String, Value> = route.takes_form.iter().map(part).collect();
-        let schema = json!({"type": "object", "properties": properties});
-        map.insert(
-            "requestBody".to_owned(),
-            json!({"required": true, "content": {"multipart/form-data": {"schema": schema}}}),
-        );
-    }
-    if route.takes_bytes {
-        // No bytes at all are bytes too.
-        map.insert(
-            "requestBody".to_owned(),
-            json!({"required": false, "content": {"application/octet-stream": {}}}),
-        );
+    if let Some(body) = request_body(route.body, components) {
+        map.insert("requestBody".to_owned(), body);
     }
     if let (Some(body), Some(sent)) = (map.get_mut("requestBody"), answers::sent(route, examples)) {
         for content in body["content"].as_object_mut().into_iter().flat_map(Map::values_mut) {
@@ -162,6 +127,28 @@ fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Exam
         }
     }
     out
+}
+
+fn request_body(body: Body, components: &mut Map<String, Value>) -> Option<Value> {
+    let file = json!({"type": "string", "contentMediaType": "application/octet-stream"});
+    let json_body = |required: bool, schema: Value| json!({"required": required, "content": {"application/json": {"schema": schema}}});
+    let form =
+        |schema: Value| json!({"required": true, "content": {"multipart/form-data": {"schema": schema}}});
+    Some(match body {
+        Body::Empty => return None,
+        Body::Json(schema) => json_body(true, schema.register(components)),
+        Body::OptionalJson(schema) => json_body(false, schema.register(components)),
+        Body::File(part) => form(json!({"type": "object", "required": [part], "properties": {part: file}})),
+        Body::Form(parts) => {
+            let part = |(name, is_file): &(&str, bool)| {
+                ((*name).to_owned(), if *is_file { file.clone() } else { json!({"type": "string"}) })
+            };
+            let properties: Map<String, Value> = parts.iter().map(part).collect();
+            form(json!({"type": "object", "properties": properties}))
+        }
+        // No bytes at all are bytes too.
+        Body::Bytes => json!({"required": false, "content": {"application/octet-stream": {}}}),
+    })
 }
 
 fn security(credential: Credential) -> Value {
@@ -189,7 +176,7 @@ fn path_parameters(path: &str) -> impl Iterator<Item = Value> {
 
 fn responses(route: &Route, components: &mut Map<String, Value>, examples: &Examples) -> Value {
     let mut out = Map::new();
-    let data = route.gives.as_ref().map(|s| s.register(components));
+    let data = route.content.schema().map(|schema| schema.register(components));
     let about = answers::about_success(route, data.as_ref(), components);
     if route.is_proxied() {
         answers::of_router(route, data, &about, &mut out);
@@ -197,7 +184,7 @@ fn responses(route: &Route, components: &mut Map<String, Value>, examples: &Exam
         return Value::Object(out);
     }
     let mut data = data.unwrap_or_else(|| json!({}));
-    if route.nullable {
+    if matches!(route.content, Content::JsonOrNull(_)) {
         data = json!({"oneOf": [data, {"type": "null"}]});
     }
     let envelope = json!({
@@ -205,9 +192,11 @@ fn responses(route: &Route, components: &mut Map<String, Value>, examples: &Exam
         "required": ["code", "message", "data"],
         "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": data},
     });
-    let content: Map<String, Value> = match route.gives_file {
-        [] => [("application/json".to_owned(), json!({"schema": envelope}))].into_iter().collect(),
-        files => files.iter().map(|media_type| ((*media_type).to_owned(), json!({}))).collect(),
+    let content: Map<String, Value> = match route.content {
+        Content::File(types) => {
+            types.iter().map(|media_type| ((*media_type).to_owned(), json!({}))).collect()
+        }
+        _ => [("application/json".to_owned(), json!({"schema": envelope}))].into_iter().collect(),
     };
     let done = match route.success {
         204 => json!({"description": about}),
@@ -258,7 +247,12 @@ mod tests {
     fn no_two_types_have_one_name() {
         let mut known: BTreeMap<String, Value> = BTreeMap::new();
         let routes = table();
-        for schema in routes.iter().flat_map(|route| [route.takes, route.gives]).flatten() {
+        let body = |route: &Route| match route.body {
+            Body::Json(schema) | Body::OptionalJson(schema) => Some(schema),
+            _ => None,
+        };
+        for schema in routes.iter().flat_map(|route| [body(route), route.content.schema().copied()]).flatten()
+        {
             for (name, schema) in schema.named() {
                 let before = known.entry(name.clone()).or_insert_with(|| schema.clone());
                 assert_eq!(*before, schema, "{name} is two types");

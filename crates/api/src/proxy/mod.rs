@@ -74,7 +74,7 @@ impl Proxy {
             metrics: metrics_document(version).into(),
             app: app.clone(),
             places: route_metrics::RouteSeries::of(rows.iter(), &worker),
-            any_for_people: crate::routes::get("/organizations/{id}/alertmanager", "")
+            any_for_people: crate::routes::get("/organizations/{id}/alertmanager", "", "")
                 .credential(Credential::ApiKey),
             for_people: for_people.map(|row| (row.operation.clone(), row.clone())).collect(),
             worker,

@@ -1,9 +1,9 @@
 //! Alert configuration: the core operations under both spellings, and what is in force (spec:
 //! alert-management#operations).
 
-use super::{Credential, Route, delete, get, post};
+use super::{Credential, Route, delete, get, post, query};
 use crate::{
-    manage::alert_config,
+    manage::alert_config::{self, YAML},
     wire::alert_config::{
         AlertConfigInput, AlertConfigOutput, AlertEffectiveOutput, AlertPropagationOutput, AlertTestInput,
         AlertTestOutput,
@@ -23,44 +23,70 @@ pub(super) fn rows() -> Vec<Route> {
         .into_iter()
         .flat_map(|(path, alias)| {
             [
-                get(path, format!("getAlertConfig{alias}"))
-                    .conditional()
-                    .needs(&[ReadAlerts])
-                    .gives::<AlertConfigOutput>()
-                    .to(alert_config::get),
-                post(path, format!("setAlertConfig{alias}"))
-                    .conditional()
-                    .needs(&[ManageAlerts])
-                    .answers_within(SAVES_WITHIN)
-                    .takes::<AlertConfigInput>()
-                    .gives::<AlertPropagationOutput>()
-                    .to(alert_config::set),
-                delete(path, format!("disableAlerts{alias}"))
-                    .conditional()
-                    .needs(&[ManageAlerts])
-                    .answers_within(SAVES_WITHIN)
-                    .gives::<AlertPropagationOutput>()
-                    .to(alert_config::remove),
+                get(
+                    path,
+                    format!("getAlertConfig{alias}"),
+                    "Show the recipients of an organization's alerts",
+                )
+                .query(query::organization())
+                .query([query::key("format").one_of(vec![YAML])])
+                .conditional()
+                .needs(&[ReadAlerts])
+                .gives::<AlertConfigOutput>()
+                .to(alert_config::get),
+                post(
+                    path,
+                    format!("setAlertConfig{alias}"),
+                    "Set the recipients of an organization's alerts",
+                )
+                .query(query::organization())
+                .conditional()
+                .needs(&[ManageAlerts])
+                .answers_within(SAVES_WITHIN)
+                .takes::<AlertConfigInput>()
+                .gives::<AlertPropagationOutput>()
+                .to(alert_config::set),
+                delete(
+                    path,
+                    format!("disableAlerts{alias}"),
+                    "Remove the recipients of an organization's alerts",
+                )
+                .query(query::organization())
+                .conditional()
+                .needs(&[ManageAlerts])
+                .answers_within(SAVES_WITHIN)
+                .gives::<AlertPropagationOutput>()
+                .to(alert_config::remove),
             ]
         })
         .collect();
     rows.push(
-        get("/alerts/config/effective", "getEffectiveAlertConfig")
-            .extra()
-            .credential(Credential::Session)
-            .needs(&[ConfigAlerts])
-            .gives::<AlertEffectiveOutput>()
-            .to(alert_config::effective),
+        get(
+            "/alerts/config/effective",
+            "getEffectiveAlertConfig",
+            "Show the recipients of an organization's alerts, inherited ones included",
+        )
+        .query(query::organization())
+        .query([query::key("format").ignored()])
+        .extra()
+        .credential(Credential::Session)
+        .needs(&[ConfigAlerts])
+        .gives::<AlertEffectiveOutput>()
+        .to(alert_config::effective),
     );
     rows.push(
-        post("/alerts/config/test", "testAlertRecipient")
-            .extra()
-            .needs(&[ManageAlerts])
-            .answers_within(TESTS_WITHIN)
-            .may_answer(&[409])
-            .takes::<AlertTestInput>()
-            .gives::<AlertTestOutput>()
-            .to(alert_config::test),
+        post(
+            "/alerts/config/test",
+            "testAlertRecipient",
+            "Send a test message to a recipient of one's own organization",
+        )
+        .extra()
+        .needs(&[ManageAlerts])
+        .answers_within(TESTS_WITHIN)
+        .may_answer(&[409])
+        .takes::<AlertTestInput>()
+        .gives::<AlertTestOutput>()
+        .to(alert_config::test),
     );
     rows
 }

@@ -1,7 +1,8 @@
 //! The route table: one row for every operation, read by the router, the gate, the OpenAPI document and the tests.
 //!
-//! To add an endpoint: a row in the file of its area (method, path, operation id, credential, gate), its handler with
-//! `.to(…)`, its wire types with `.takes::<T>()` and `.gives::<T>()`. The sweep and coverage tests pick it up by
+//! To add an endpoint: a row in the file of its area (method, path, operation id, summary, credential, gate), its
+//! handler with `.to(…)`, its wire types with `.takes::<T>()` and `.gives::<T>()`, the keys of its query with
+//! `.query(…)`, the default order of its lists with `.ordered(…)`. The sweep and coverage tests pick it up by
 //! themselves.
 
 mod alert_config;
@@ -14,6 +15,7 @@ mod inventory;
 mod organization_alerts;
 mod organizations;
 mod overview;
+mod query;
 mod rebranding;
 mod second_factors;
 mod session;
@@ -21,11 +23,22 @@ mod system_side;
 mod systems;
 mod users;
 
-pub use crate::route::{Class, Credential, Gate, Route};
+use crate::route::DefaultOrder;
+pub use crate::route::{Body, Class, Content, Credential, Gate, Route};
 pub(crate) use crate::route::{delete, get, patch, post, put};
 
-/// What exports are.
-const EXPORT: &[&str] = &["text/csv", "application/pdf"];
+const NEWEST: &[&str] = &["-created_at", "-id"];
+const BY_NAME: &[&str] = &["name"];
+const CREATORS: &[&str] = &["name", "user_id"];
+
+impl Route {
+    /// A file of the rows of a list; it is for people, so its order is not one for programs.
+    fn exports(self) -> Route {
+        let order =
+            "Order of the rows unless another is asked for: `created_at` descending, then `id` descending.";
+        self.gives_file(&["text/csv", "application/pdf"]).order_note(order)
+    }
+}
 
 /// The whole table.
 pub fn table() -> Vec<Route> {

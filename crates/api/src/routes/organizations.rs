@@ -1,8 +1,10 @@
 //! The three organization families, the flat organization list and the VAT validator.
 
-use super::{Credential::Session, EXPORT, Gate, Route, delete, get, imports, patch, post, put};
+use super::{
+    CREATORS, Credential::Session, Gate, NEWEST, Route, delete, get, imports, patch, post, put, query,
+};
 use crate::{
-    manage::{exports, organization_lists, organizations},
+    manage::{PAGE_SIZE, exports, organization_lists, organizations},
     wire::{
         organization_lists::{Directory, PromotedOutput, VatOutput},
         organization_state::{DeletedOutput, ReactivatedOutput, RestoredOutput, SuspendedOutput},
@@ -12,6 +14,7 @@ use crate::{
         stats::TrendOutput,
     },
 };
+use bailiwick_directory::organizations::{DIRECTORY_ORDERS, ORDERS, filters};
 use bailiwick_domain::OrgType;
 use bailiwick_policy::Permission;
 use std::time::Duration;
@@ -90,13 +93,24 @@ pub(super) fn rows() -> Vec<Route> {
     ];
     let mut rows: Vec<Route> = families.iter().flat_map(family).collect();
     rows.extend([
-        get("/organizations", "listOrganizations").gives::<Directory>().to(organization_lists::directory),
-        get("/validators/vat/{entity_type}", "validateVat")
+        get("/organizations", "listOrganizations", "List organizations of all types")
+            .query(query::page_of_any_size())
+            .query(query::sort(DIRECTORY_ORDERS))
+            .query(query::keys(["search", "name", "description"]))
+            .query([
+                query::key("type").repeated().one_of(OrgType::FAMILIES.map(OrgType::as_str).to_vec()),
+                query::key("created_by"),
+            ])
+            .ordered(&[("organizations", &["name", "id"])])
+            .gives::<Directory>()
+            .to(organization_lists::directory),
+        get("/validators/vat/{entity_type}", "validateVat", "Whether a VAT number is taken")
+            .query([query::key("vat").required(), query::key("exclude_id")])
             .failing("failed to validate vat")
             .gives::<VatOutput>()
             .to(organization_lists::validate_vat),
         // The object rule stands in for a gate; a large subtree takes its time (docs/tree.md).
-        patch("/resellers/{id}/promote", "promoteReseller")
+        patch("/resellers/{id}/promote", "promoteReseller", "Make a reseller a distributor")
             .conditional()
             .extra()
             .failing("failed to promote reseller")
@@ -113,81 +127,100 @@ fn family(n: &Names) -> Vec<Route> {
     let id = format!("{p}/{{id}}");
     let own = Gate::OwnOrganizationOr(n.read[0]);
     let (one, many, f) = (n.one, n.many, n.failed);
+    let (name, names) = (n.family.as_str(), n.family.plural());
     [
-        listed(n.family, get(&p, format!("list{many}")).needs(n.read).failing(f[0]).to(organizations::list)),
-        post(&p, format!("create{one}"))
+        listed(
+            n.family,
+            get(&p, format!("list{many}"), format!("List {names}"))
+                .query(query::page_or_cursor(PAGE_SIZE))
+                .query(query::sort(ORDERS))
+                .query(query::filters(filters(n.family)))
+                .needs(n.read)
+                .failing(f[0])
+                .to(organizations::list),
+        ),
+        post(&p, format!("create{one}"), format!("Create a {name}"))
             .needs(n.manage)
             .failing(f[1])
             .answers(201)
             .takes::<OrganizationInput>()
             .gives::<OrganizationOutput>()
             .to(organizations::create),
-        get(format!("{p}/totals"), format!("get{many}Totals"))
+        get(format!("{p}/totals"), format!("get{many}Totals"), format!("Count {names}"))
             .needs(n.read)
             .failing(f[10])
             .gives::<TotalOutput>()
             .to(organizations::totals),
-        get(format!("{p}/trend"), format!("get{many}Trend"))
+        get(format!("{p}/trend"), format!("get{many}Trend"), format!("Number of {names} over time"))
+            .query(query::period())
             .needs(n.read)
             .failing(f[11])
             .gives::<TrendOutput>()
             .to(organization_lists::trend),
-        get(format!("/filters{p}"), format!("get{one}Filters"))
+        get(format!("/filters{p}"), format!("get{one}Filters"), format!("Values to filter {names} by"))
+            .ordered(&[("created_by", CREATORS)])
             .extra()
             .needs(n.read)
             .failing(f[13])
             .gives::<OrganizationFilters>()
             .to(organization_lists::filters),
-        get(format!("{p}/export"), format!("export{many}"))
+        get(format!("{p}/export"), format!("export{many}"), format!("Export {names} as CSV or PDF"))
+            .query(query::format())
+            .query(query::sort(ORDERS))
+            .query(query::filters(filters(n.family)))
             .needs(n.read)
             .failing(f[12])
-            .gives_file(EXPORT)
+            .exports()
             .to(exports::organizations),
-        get(&id, format!("get{one}"))
+        get(&id, format!("get{one}"), format!("Show a {name}"))
             .conditional()
             .gate(own)
             .failing(f[2])
             .gives::<OrganizationOutput>()
             .to(organizations::show),
-        put(&id, format!("update{one}"))
+        put(&id, format!("update{one}"), format!("Change a {name}"))
             .conditional()
             .needs(n.manage)
             .failing(f[3])
             .takes::<OrganizationInput>()
             .gives::<OrganizationOutput>()
             .to(organizations::update),
-        delete(&id, format!("delete{one}"))
+        delete(&id, format!("delete{one}"), format!("Delete a {name}, to be restored later"))
             .conditional()
             .needs(n.manage)
             .failing(f[4])
             .gives::<DeletedOutput>()
             .to(organizations::soft_delete),
-        patch(format!("{id}/restore"), format!("restore{one}"))
+        patch(format!("{id}/restore"), format!("restore{one}"), format!("Restore a deleted {name}"))
             .conditional()
             .needs(n.manage)
             .failing(f[5])
             .gives::<RestoredOutput>()
             .to(organizations::restore),
-        delete(format!("{id}/destroy"), format!("destroy{one}"))
+        delete(format!("{id}/destroy"), format!("destroy{one}"), format!("Remove a {name} for good"))
             .conditional()
             .credential(Session)
             .needs(n.destroy)
             .failing(f[6])
             .gives_null()
             .to(organizations::destroy),
-        patch(format!("{id}/suspend"), format!("suspend{one}"))
+        patch(format!("{id}/suspend"), format!("suspend{one}"), format!("Suspend a {name}"))
             .conditional()
             .needs(n.manage)
             .failing(f[7])
             .gives::<SuspendedOutput>()
             .to(organizations::suspend),
-        patch(format!("{id}/reactivate"), format!("reactivate{one}"))
-            .conditional()
-            .needs(n.manage)
-            .failing(f[8])
-            .gives::<ReactivatedOutput>()
-            .to(organizations::reactivate),
-        get(format!("{id}/stats"), format!("get{one}Stats"))
+        patch(
+            format!("{id}/reactivate"),
+            format!("reactivate{one}"),
+            format!("End the suspension of a {name}"),
+        )
+        .conditional()
+        .needs(n.manage)
+        .failing(f[8])
+        .gives::<ReactivatedOutput>()
+        .to(organizations::reactivate),
+        get(format!("{id}/stats"), format!("get{one}Stats"), format!("Figures of a {name}"))
             .gate(own)
             .failing(f[9])
             .gives::<StatsOutput>()
@@ -202,8 +235,10 @@ fn family(n: &Names) -> Vec<Route> {
 /// The page is named after its family.
 fn listed(family: OrgType, row: Route) -> Route {
     match family {
-        OrgType::Owner | OrgType::Distributor => row.gives::<DistributorList>(),
-        OrgType::Reseller => row.gives::<ResellerList>(),
-        OrgType::Customer => row.gives::<CustomerList>(),
+        OrgType::Owner | OrgType::Distributor => {
+            row.gives::<DistributorList>().ordered(&[("distributors", NEWEST)])
+        }
+        OrgType::Reseller => row.gives::<ResellerList>().ordered(&[("resellers", NEWEST)]),
+        OrgType::Customer => row.gives::<CustomerList>().ordered(&[("customers", NEWEST)]),
     }
 }

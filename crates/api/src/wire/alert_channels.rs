@@ -123,7 +123,8 @@ fn property(field: &Field) -> RefOr<Schema> {
         Input::Line(most) => {
             let stored =
                 if field.is_secret { " A secret: its hidden form keeps the stored one." } else { "" };
-            object(of(Type::String).description(Some(format!("At most {most} characters.{stored}"))))
+            let text = format!("At most {most} characters.{stored}");
+            object(of(Type::String).max_length(Some(most)).description(Some(text)))
         }
         Input::Number => {
             let schema = of(Type::Integer).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)));

@@ -1,12 +1,15 @@
 //! Alert configuration (spec: alert-configuration#layers). The layer form and the flat form of older clients.
 
 use super::alert_channels::AlertLayer;
-use bailiwick_alertmanager::config::{FlatView, Layer};
+use bailiwick_alertmanager::{
+    config::{FlatView, Layer},
+    receivers::RecipientKind,
+};
 use bailiwick_alerts::{
     config::{EffectiveView, LayerView, LinkView, Saved},
     notify::{TestOrder, TestOutcome},
 };
-use bailiwick_domain::Ts;
+use bailiwick_domain::{OrgType, Ts};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -191,11 +194,15 @@ impl From<Saved> for AlertPropagationOutput {
 #[serde(default)]
 pub struct AlertTestInput {
     /// Channel of the recipient, such as `email`.
-    #[schema(required = true, nullable = false)]
+    #[schema(required = true, nullable = false, extensions(("x-enum" = json!(channels()))))]
     pub channel: Option<String>,
     /// Address of an e-mail recipient, id of a Telegram chat, or name of any other recipient.
     #[schema(required = true, nullable = false)]
     pub recipient: Option<String>,
+}
+
+fn channels() -> Vec<&'static str> {
+    RecipientKind::ALL.iter().map(|kind| kind.as_str()).collect()
 }
 
 impl From<AlertTestInput> for TestOrder {
@@ -232,6 +239,7 @@ pub struct AlertChainLink {
     /// Name of the organization.
     pub organization_name: String,
     /// Level of the organization: `owner`, `distributor`, `reseller` or `customer`.
+    #[schema(extensions(("x-enum" = json!(OrgType::ALL.map(OrgType::as_str)))))]
     pub organization_role: &'static str,
     /// Whether the organization has saved a layer.
     pub has_layer: bool,

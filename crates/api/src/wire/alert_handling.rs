@@ -3,7 +3,8 @@
 use super::alerts::AssigneeOutput;
 use bailiwick_alertmanager::{ListedSilence, Matcher, SilenceState};
 use bailiwick_alerts::manage::{
-    Assign, Assignment, Event, FoundSilence, FoundSilences, NewNote, NewSilence, SilenceChange,
+    Assign, Assignment, Event, FoundSilence, FoundSilences, MAX_FINGERPRINT_CHARS, MAX_NOTE_CHARS, NewNote,
+    NewSilence, SilenceChange,
 };
 use bailiwick_domain::OrgId;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,8 @@ use utoipa::ToSchema;
 #[serde(default)]
 pub struct SilenceInput {
     /// Fingerprint of the active alert to silence.
-    #[schema(required = true, nullable = false)]
+    #[schema(required = true, nullable = false, min_length = 1)]
+    #[schema(extensions(("x-maxLength" = json!(MAX_FINGERPRINT_CHARS))))]
     pub fingerprint: Option<String>,
     /// Why the alert is silenced; by default `silenced from Bailiwick`.
     pub comment: Option<String>,
@@ -85,7 +87,8 @@ impl From<Matcher> for MatcherOutput {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SilenceStatusOutput {
     /// State at present: `active`, `pending` (not begun yet) or `expired`.
-    pub state: &'static str,
+    #[schema(value_type = String, extensions(("x-enum" = json!(SilenceState::ALL))))]
+    pub state: SilenceState,
 }
 
 /// A silence. Alerts that match it cause no notifications while it is active.
@@ -115,11 +118,6 @@ pub struct SilenceOutput {
 
 impl From<ListedSilence> for SilenceOutput {
     fn from(s: ListedSilence) -> SilenceOutput {
-        let state = match s.status.state {
-            SilenceState::Active => "active",
-            SilenceState::Pending => "pending",
-            SilenceState::Expired => "expired",
-        };
         SilenceOutput {
             id: s.id.to_string(),
             matchers: s.matchers.into_iter().map(MatcherOutput::from).collect(),
@@ -128,7 +126,7 @@ impl From<ListedSilence> for SilenceOutput {
             updated_at: s.updated_at.millis(),
             created_by: s.created_by,
             comment: s.comment,
-            status: SilenceStatusOutput { state },
+            status: SilenceStatusOutput { state: s.status.state },
         }
     }
 }
@@ -253,10 +251,12 @@ impl ActivityOutput {
 #[serde(default)]
 pub struct NoteInput {
     /// Fingerprint of the alert.
-    #[schema(required = true, nullable = false)]
+    #[schema(required = true, nullable = false, min_length = 1)]
+    #[schema(extensions(("x-maxLength" = json!(MAX_FINGERPRINT_CHARS))))]
     pub fingerprint: Option<String>,
     /// Text of the note, from 1 to 2000 characters.
-    #[schema(required = true, nullable = false)]
+    #[schema(required = true, nullable = false, min_length = 1)]
+    #[schema(extensions(("x-maxLength" = json!(MAX_NOTE_CHARS))))]
     pub text: Option<String>,
 }
 
@@ -271,9 +271,11 @@ impl From<NoteInput> for NewNote {
 #[serde(default)]
 pub struct AssignmentInput {
     /// Fingerprint of an active alert.
-    #[schema(required = true, nullable = false)]
+    #[schema(required = true, nullable = false, min_length = 1)]
+    #[schema(extensions(("x-maxLength" = json!(MAX_FINGERPRINT_CHARS))))]
     pub fingerprint: Option<String>,
     /// A note for the record, at most 2000 characters.
+    #[schema(extensions(("x-maxLength" = json!(MAX_NOTE_CHARS))))]
     pub note: Option<String>,
 }
 

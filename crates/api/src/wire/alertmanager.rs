@@ -1,6 +1,7 @@
 //! What Alertmanager tools send and get (spec: alerts#system-interface), for the interface document only: the proxy
 //! reads and writes these in `bailiwick_alertmanager`. Fields of other programs are taken and left out.
 
+use bailiwick_alertmanager::{AlertState, SilenceState};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -63,6 +64,7 @@ pub struct ShownAlert {
 #[schema(rename_all = "camelCase")]
 pub struct ShownAlertStatus {
     /// State: `active`, `suppressed` (it causes no notifications) or `unprocessed`.
+    #[schema(extensions(("x-enum" = json!(AlertState::ALL))))]
     pub state: String,
     /// Ids of the silences that suppress the alert.
     pub silenced_by: Vec<String>,
@@ -173,6 +175,7 @@ pub struct ShownSilence {
 #[derive(Debug, ToSchema)]
 pub struct ShownSilenceStatus {
     /// State at present: `active`, `pending` (not begun yet) or `expired`.
+    #[schema(extensions(("x-enum" = json!(SilenceState::ALL))))]
     pub state: String,
 }
 

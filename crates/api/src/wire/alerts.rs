@@ -1,8 +1,9 @@
 //! Alerts, their history and figures (spec: alert-management#active-alerts, alert-management#figures).
 
+use super::stats::TrendDirection;
 use crate::envelope::Pagination;
 use bailiwick_alertmanager::{ListedAlert, listing::AlertState};
-use bailiwick_alerts::manage::{ActiveAlert, Assignment, Record, Statistics, Totals, Trend};
+use bailiwick_alerts::manage::{ActiveAlert, Assignment, HistoryFilter, Record, Statistics, Totals, Trend};
 use bailiwick_domain::{Error, Page, Ts};
 use bailiwick_settings::CatalogueEntry;
 use serde::Serialize;
@@ -50,13 +51,18 @@ pub struct ReceiverOutput {
 #[serde(rename_all = "camelCase")]
 pub struct AlertStatusOutput {
     /// State: `active`, or `suppressed` when the alert causes no notifications.
-    pub state: &'static str,
+    #[schema(value_type = String, extensions(("x-enum" = json!(AlertStatusOutput::STATES))))]
+    pub state: AlertState,
     /// Ids of the silences that suppress the alert.
     pub silenced_by: Vec<String>,
     /// Fingerprints of the alerts that inhibit this one.
     pub inhibited_by: Vec<String>,
     /// Names of the time intervals that mute the alert.
     pub muted_by: Vec<String>,
+}
+
+impl AlertStatusOutput {
+    const STATES: [AlertState; 2] = [AlertState::Active, AlertState::Suppressed];
 }
 
 /// An active alert.
@@ -102,7 +108,10 @@ impl From<ActiveAlert> for AlertOutput {
             labels: pairs(&alert.labels),
             annotations: pairs(&annotations),
             status: AlertStatusOutput {
-                state: if status.state == AlertState::Suppressed { "suppressed" } else { "active" },
+                state: match status.state {
+                    AlertState::Suppressed => AlertState::Suppressed,
+                    AlertState::Active | AlertState::Unprocessed => AlertState::Active,
+                },
                 silenced_by: status.silenced_by,
                 inhibited_by: status.inhibited_by,
                 muted_by: status.muted_by,
@@ -199,7 +208,7 @@ pub struct AlertTrend {
     /// `delta` in percent of `previous_total`, with two decimals; 0 when `previous_total` is 0.
     pub delta_percentage: f64,
     /// Direction of the change: `up`, `down` or `stable`.
-    pub trend: &'static str,
+    pub trend: TrendDirection,
     /// One point for each day of the period, oldest first; the last one is today.
     pub data_points: Vec<AlertTrendPoint>,
 }
@@ -221,11 +230,7 @@ impl From<Trend> for AlertTrend {
             previous_total: t.previous,
             delta,
             delta_percentage: (percentage * 100.0).round() / 100.0,
-            trend: match delta.signum() {
-                1 => "up",
-                -1 => "down",
-                _ => "stable",
-            },
+            trend: TrendDirection::of(delta),
             data_points: t
                 .points
                 .into_iter()
@@ -314,6 +319,7 @@ pub struct RecordOutput {
     #[schema(required = true)]
     pub severity: Option<String>,
     /// State: `firing` or `resolved`.
+    #[schema(extensions(("x-enum" = json!(HistoryFilter::STATUSES.list()))))]
     pub status: String,
     /// Identifies the alert within its organization.
     pub fingerprint: String,

@@ -1,8 +1,9 @@
 //! Personal API keys (spec: account#api-keys).
 
 use crate::envelope::Pagination;
-use bailiwick_domain::{Page, Ts};
-use bailiwick_identity::api_keys::{ApiKey, Recorded, Wanted};
+use bailiwick_domain::{Page, Ts, validate::MAX_NAME_CHARS};
+use bailiwick_identity::api_keys::{ApiKey, EVENTS, MAX_DAYS, Recorded, Wanted};
+use bailiwick_policy::KeyMode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -12,15 +13,18 @@ use utoipa::ToSchema;
 #[serde(default)]
 pub struct ApiKeyInput {
     /// What the key is for.
-    #[schema(required = true, nullable = false)]
+    #[schema(required = true, nullable = false, min_length = 1)]
+    #[schema(extensions(("x-maxLength" = json!(MAX_NAME_CHARS))))]
     pub name: Option<String>,
     /// What the key may do: `read`, or `write` for changes too.
     #[schema(required = true, nullable = false)]
+    #[schema(extensions(("x-enum" = json!(KeyMode::ALL.map(KeyMode::as_str)))))]
     pub mode: Option<String>,
     /// Lifetime of the key in days, from 1 to 365; 90 by default.
+    #[schema(extensions(("x-minimum" = json!(1)), ("x-maximum" = json!(MAX_DAYS))))]
     pub expires_in_days: Option<i64>,
     /// The caller's own password.
-    #[schema(required = true, nullable = false)]
+    #[schema(required = true, nullable = false, min_length = 1)]
     pub password: Option<String>,
 }
 
@@ -49,6 +53,7 @@ pub struct ApiKeyOutput {
     /// Public part of the token.
     pub key_public: String,
     /// What the key may do: `read`, or `write` for changes too.
+    #[schema(extensions(("x-enum" = json!(KeyMode::ALL.map(KeyMode::as_str)))))]
     pub mode: &'static str,
     /// When the key expires.
     #[schema(value_type = String, format = DateTime)]
@@ -115,6 +120,7 @@ pub struct ApiKeyEventOutput {
     /// Id of the owner's organization at that time.
     pub organization_id: String,
     /// What happened: `created`, `revoked`, `auth_failed` or `rate_limited`.
+    #[schema(extensions(("x-enum" = json!(EVENTS))))]
     pub event: String,
     /// Why the key was refused: `revoked`, `expired`, `user_inactive` or `invalid_secret`; null unless `event` is
     /// `auth_failed`.
@@ -123,6 +129,7 @@ pub struct ApiKeyEventOutput {
     /// Name of the key.
     pub key_name: String,
     /// Mode of the key: `read` or `write`.
+    #[schema(extensions(("x-enum" = json!(KeyMode::ALL.map(KeyMode::as_str)))))]
     pub key_mode: String,
     /// IP address that the request came from.
     pub ip: String,

@@ -2,8 +2,10 @@
 
 use super::users::OrganizationRefOutput;
 use crate::envelope::Pagination;
-use bailiwick_domain::{Error, Page, Ts, org::OrgRef};
-use bailiwick_fleet::applications::{ApplicationRecord, ByType, Choices, Summary, Totals, TypeVersions};
+use bailiwick_domain::{Error, OrgType, Page, Ts, org::OrgRef, validate::MAX_FREE_TEXT_CHARS};
+use bailiwick_fleet::applications::{
+    ApplicationRecord, ByType, Choices, STATUSES, Summary, Totals, TypeVersions,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -14,6 +16,7 @@ use utoipa::ToSchema;
 #[serde(default)]
 pub struct ApplicationInput {
     /// New notes, at most 16384 characters; `""` removes them. Absent or null changes nothing.
+    #[schema(extensions(("x-maxLength" = json!(MAX_FREE_TEXT_CHARS))))]
     pub notes: Option<String>,
 }
 
@@ -48,7 +51,16 @@ pub struct AssignedOrganizationOutput {
     pub description: &'static str,
     /// Level of the organization: `owner`, `distributor`, `reseller` or `customer`; `unassigned` for the filter choice
     /// `no_org`.
+    #[schema(extensions(("x-enum" = json!(AssignedOrganizationOutput::types()))))]
     pub r#type: &'static str,
+}
+
+impl AssignedOrganizationOutput {
+    const UNASSIGNED: &str = "unassigned";
+
+    fn types() -> Vec<&'static str> {
+        OrgType::ALL.map(OrgType::as_str).into_iter().chain([Self::UNASSIGNED]).collect()
+    }
 }
 
 impl From<OrgRef> for AssignedOrganizationOutput {
@@ -100,9 +112,10 @@ pub struct ApplicationOutput {
     #[schema(required = true)]
     pub organization_id: Option<String>,
     /// Level of that organization: `owner`, `distributor`, `reseller` or `customer`; null when there is none.
-    #[schema(required = true)]
+    #[schema(required = true, extensions(("x-enum" = json!(OrgType::ALL.map(OrgType::as_str)))))]
     pub organization_type: Option<&'static str>,
     /// Assignment: `unassigned` or `assigned`. `error` is reserved.
+    #[schema(extensions(("x-enum" = json!(STATUSES.list()))))]
     pub status: String,
     /// Further facts of the module, as its inventory names them.
     #[schema(value_type = Object)]
@@ -202,6 +215,7 @@ pub struct ApplicationItem {
     #[schema(required = true)]
     pub version: Option<String>,
     /// Assignment: `unassigned` or `assigned`. `error` is reserved.
+    #[schema(extensions(("x-enum" = json!(STATUSES.list()))))]
     pub status: String,
     /// Number of the node that it runs on; null when it is not known.
     #[schema(required = true)]
@@ -414,7 +428,7 @@ impl From<Choices> for ApplicationFilters {
             logto_id: NONE.to_owned(),
             name: Choices::UNASSIGNED.to_owned(),
             description: "",
-            r#type: "unassigned",
+            r#type: AssignedOrganizationOutput::UNASSIGNED,
         });
         let host = |(id, name): (bailiwick_domain::SystemId, String)| HostOutput { id: id.to_string(), name };
         ApplicationFilters {

@@ -61,6 +61,7 @@ impl From<Vec<Backup>> for SystemBackupList {
 #[derive(Serialize, ToSchema)]
 pub struct DownloadOutput {
     /// The address. It needs no credential, so it must be kept secret.
+    #[schema(format = "uri")]
     pub download_url: String,
     /// Number of seconds that the address can be used.
     pub expires_in_seconds: u64,

@@ -1,9 +1,11 @@
 //! Subscriptions to events and their deliveries on the wire (docs/events.md).
 
 use crate::envelope::Pagination;
-use bailiwick_domain::Ts;
+use bailiwick_alertmanager::webhook_target::MAX_URL_CHARS;
+use bailiwick_domain::{Ts, validate::MAX_NAME_CHARS};
 use bailiwick_events::{
-    subscriptions::{Input, View},
+    deliver,
+    subscriptions::{Input, MAX_TYPES, View},
     test_and_replay::{Replay, Tested},
 };
 use serde::{Deserialize, Serialize};
@@ -13,10 +15,13 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 pub struct SubscriptionInput {
     /// Name of the subscription. Required for a new one.
+    #[schema(min_length = 1, extensions(("x-maxLength" = json!(MAX_NAME_CHARS))))]
     pub name: Option<String>,
     /// Address that events are posted to. Required for a new one.
+    #[schema(format = "uri", extensions(("x-maxLength" = json!(MAX_URL_CHARS))))]
     pub url: Option<String>,
     /// Types of events to deliver; patterns such as `system.*` and `*` are allowed. Required for a new one.
+    #[schema(min_items = 1, extensions(("x-maxItems" = json!(MAX_TYPES))))]
     pub types: Option<Vec<String>>,
     /// Whether events are delivered. True enables a subscription again that the service has switched off.
     pub enabled: Option<bool>,
@@ -47,30 +52,30 @@ pub struct Subscription {
     /// Whether events are delivered.
     pub enabled: bool,
     /// When the subscription was switched off; null while it is enabled.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub disabled_at: Option<Ts>,
     /// Why the service has switched the subscription off; null if it has not.
     pub disabled_reason: Option<String>,
     /// Since when no delivery has succeeded; null after a success.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub failing_since: Option<Ts>,
     /// Why the last delivery failed; null if it succeeded.
     pub last_error: Option<String>,
     /// When a delivery last succeeded; null if never.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub last_success_at: Option<Ts>,
     /// Until when the previous secret also signs deliveries; null if the secret was never replaced.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub previous_secret_until: Option<Ts>,
     /// Number of deliveries that wait.
     pub pending: u64,
     /// Number of deliveries that were given up.
     pub dead: u64,
     /// When the subscription was created.
-    #[schema(value_type = String)]
+    #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
     /// When a person last changed the subscription.
-    #[schema(value_type = String)]
+    #[schema(value_type = String, format = DateTime)]
     pub updated_at: Ts,
     /// Secret that signs the deliveries. Present only in the answer that created or replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,17 +161,18 @@ pub struct Delivery {
     #[serde(rename = "type")]
     pub kind: String,
     /// State: `pending`, `delivered`, `dead` (given up) or `withheld` (the organization may no longer read the event).
+    #[schema(extensions(("x-enum" = json!(deliver::states().collect::<Vec<_>>()))))]
     pub status: String,
     /// Number of attempts so far.
     pub attempts: i64,
     /// When the next attempt is due; null unless the delivery is pending.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub next_attempt_at: Option<Ts>,
     /// When the delivery first became due.
-    #[schema(value_type = String)]
+    #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
     /// When the delivery ended; null while it is pending.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub finished_at: Option<Ts>,
     /// HTTP status that the recipient last answered with; null without an answer.
     pub last_status: Option<i64>,
@@ -207,6 +213,7 @@ pub struct ReplayInput {
     /// Id of a single event.
     pub event_id: Option<String>,
     /// Time in RFC 3339. Events of this time or later are delivered again, at most 10,000.
+    #[schema(format = DateTime)]
     pub since: Option<String>,
 }
 

@@ -15,6 +15,7 @@ pub struct Event {
     /// Unique identifier of the event, the same in every delivery.
     pub id: String,
     /// Public address of this service.
+    #[schema(format = "uri")]
     pub source: String,
     /// What has happened, such as `system.updated`.
     #[serde(rename = "type")]
@@ -22,8 +23,10 @@ pub struct Event {
     /// Path of the object below a base path; null when the object can no longer be read.
     pub subject: Option<String>,
     /// When it happened.
+    #[schema(format = DateTime)]
     pub time: String,
     /// Same value as `time`, under the name that Standard Webhooks uses.
+    #[schema(format = DateTime)]
     pub timestamp: String,
     /// Position in the order of events, in decimal digits; later events have greater numbers.
     pub sequence: String,

@@ -4,7 +4,7 @@ use super::session::SessionUser;
 use crate::envelope::Pagination;
 use bailiwick_domain::Ts;
 use bailiwick_identity::impersonation::{
-    Consent, Current, ImpersonationEntry, Recovery, Session, Started, Status, over_at,
+    CONSENT_HOURS, Consent, Current, ImpersonationEntry, Recovery, Session, Started, Status, over_at,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -14,6 +14,10 @@ use utoipa::ToSchema;
 #[serde(default)]
 pub struct ConsentInput {
     /// How long the consent is valid, in hours, at most 168; 1 if it is 0 or missing.
+    #[schema(extensions(
+        ("x-minimum" = json!(CONSENT_HOURS.start())),
+        ("x-maximum" = json!(CONSENT_HOURS.end()))
+    ))]
     pub duration_hours: Option<i64>,
 }
 
@@ -152,6 +156,16 @@ impl From<Status> for StatusOutput {
     }
 }
 
+/// State of a session in which one user acted as another.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionState {
+    /// The session goes on.
+    Active,
+    /// The session has ended or expired.
+    Completed,
+}
+
 /// A session in which one user acted as another.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SessionOutput {
@@ -181,7 +195,7 @@ pub struct SessionOutput {
     /// Number of audit entries of the session.
     pub action_count: i64,
     /// State: `active` or `completed`.
-    pub status: &'static str,
+    pub status: SessionState,
 }
 
 impl SessionOutput {
@@ -201,7 +215,7 @@ impl SessionOutput {
             end_time,
             duration_minutes: end_time.map(minutes),
             action_count: session.action_count,
-            status: if end_time.is_some() { "completed" } else { "active" },
+            status: if end_time.is_some() { SessionState::Completed } else { SessionState::Active },
         }
     }
 }

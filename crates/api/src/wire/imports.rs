@@ -1,7 +1,7 @@
 //! Imports (spec: imports-and-exports#imports, imports-and-exports#import-of-users).
 
 use bailiwick_directory::imports::{Confirmation, Confirmed, Issue, Outcome, Preview, Row, Status};
-use bailiwick_domain::org::OrgRef;
+use bailiwick_domain::{OrgType, org::OrgRef};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -45,6 +45,7 @@ pub struct CandidateOutput {
     /// Name of the organization.
     pub name: String,
     /// Level of the organization: `distributor`, `reseller` or `customer`.
+    #[schema(extensions(("x-enum" = json!(OrgType::FAMILIES.map(OrgType::as_str)))))]
     pub r#type: &'static str,
 }
 
@@ -90,7 +91,8 @@ pub struct RowOutput {
     /// Number of the row in the file. The header is row 1.
     pub row_number: usize,
     /// Result: `valid`, `warning` (the object exists already), `ambiguous` (an organization must be chosen) or `error`.
-    pub status: &'static str,
+    #[schema(value_type = String, extensions(("x-enum" = json!(Status::ALL))))]
+    pub status: Status,
     /// Texts of the cells by column. Rows of users also have `organization_id` and `role_ids`.
     #[schema(value_type = Object)]
     pub data: Map<String, Value>,
@@ -104,12 +106,7 @@ impl From<Row> for RowOutput {
     fn from(row: Row) -> RowOutput {
         RowOutput {
             row_number: row.number,
-            status: match row.status() {
-                Status::Valid => "valid",
-                Status::Warning => "warning",
-                Status::Ambiguous => "ambiguous",
-                Status::Error => "error",
-            },
+            status: row.status(),
             data: row.data,
             errors: row.errors.into_iter().map(IssueOutput::from).collect(),
             warnings: row.warnings.into_iter().map(IssueOutput::from).collect(),
@@ -151,13 +148,27 @@ impl From<Preview> for ImportPreview {
     }
 }
 
+/// The result of a row.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RowResult {
+    /// An object was created.
+    Created,
+    /// An object was overwritten.
+    Updated,
+    /// The row was left out.
+    Skipped,
+    /// The row was refused while it was written.
+    Failed,
+}
+
 /// What became of a row.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ResultOutput {
     /// Number of the row in the file. The header is row 1.
     pub row_number: usize,
     /// Result: `created`, `updated`, `skipped` or `failed`.
-    pub status: &'static str,
+    pub status: RowResult,
     /// Id of the object that was created or updated. Absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -189,10 +200,10 @@ impl From<Confirmed> for ImportResult {
         let mut out = ImportResult::default();
         for (row_number, outcome) in confirmed.0 {
             let (count, status) = match &outcome {
-                Outcome::Created(_) => (&mut out.created, "created"),
-                Outcome::Updated(_) => (&mut out.updated, "updated"),
-                Outcome::Skipped(_) => (&mut out.skipped, "skipped"),
-                Outcome::Failed(_) => (&mut out.failed, "failed"),
+                Outcome::Created(_) => (&mut out.created, RowResult::Created),
+                Outcome::Updated(_) => (&mut out.updated, RowResult::Updated),
+                Outcome::Skipped(_) => (&mut out.skipped, RowResult::Skipped),
+                Outcome::Failed(_) => (&mut out.failed, RowResult::Failed),
             };
             *count += 1;
             let mut result = ResultOutput { row_number, status, id: None, reason: None, error: None };

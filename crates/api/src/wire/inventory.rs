@@ -2,7 +2,9 @@
 
 use crate::envelope::Pagination;
 use bailiwick_domain::{Error, SystemId, Ts};
-use bailiwick_fleet::inventory::{ChangeKind, Day, DiffRow, Latest, RecordMeta, Severity, Summary, Timeline};
+use bailiwick_fleet::inventory::{
+    Category, ChangeKind, Day, DiffRow, Latest, RecordMeta, Severity, Summary, Timeline,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -92,6 +94,10 @@ pub struct HistoryOutput {
     pub pagination: Pagination,
 }
 
+fn words<T: Copy>(all: &[T], word: impl Fn(T) -> &'static str) -> Vec<&'static str> {
+    all.iter().copied().map(word).collect()
+}
+
 /// A change: one difference between two inventory records of a system.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DiffOutput {
@@ -105,6 +111,7 @@ pub struct DiffOutput {
     /// Number of the newer record; 0 once that record has been removed by retention.
     pub inventory_id: i64,
     /// Kind of change: `create`, `update` or `delete`.
+    #[schema(extensions(("x-enum" = json!(words(ChangeKind::ALL, ChangeKind::word)))))]
     pub diff_type: &'static str,
     /// Place in the document, such as `facts.modules.nextcloud1.version`; at most 500 characters.
     pub field_path: String,
@@ -115,8 +122,10 @@ pub struct DiffOutput {
     #[schema(required = true, value_type = serde_json::Value)]
     pub current_value: Option<Box<RawValue>>,
     /// Severity: `critical`, `high`, `medium` or `low`.
+    #[schema(extensions(("x-enum" = json!(words(Severity::ALL, Severity::word)))))]
     pub severity: &'static str,
     /// Part of the document that has changed, such as `modules`, `network` or `hardware`.
+    #[schema(extensions(("x-enum" = json!(words(Category::ALL, Category::word)))))]
     pub category: String,
     /// True for every change that the service has stored.
     pub notification_sent: bool,
@@ -250,6 +259,7 @@ pub struct TimelineSummary {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TimelineGroup {
     /// The day in UTC, as `YYYY-MM-DD`.
+    #[schema(format = Date)]
     pub date: String,
     /// Number of records of that day that are still stored.
     pub inventory_count: usize,

@@ -4,7 +4,7 @@
 use super::organizations::OrganizationOutput;
 use crate::envelope::Pagination;
 use bailiwick_directory::organizations::{ListedOrganization, Promotion};
-use bailiwick_domain::Page;
+use bailiwick_domain::{OrgType, Page};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -20,6 +20,7 @@ pub struct DirectoryEntry {
     /// Free text; `""` when there is none.
     pub description: String,
     /// Family: `distributor`, `reseller` or `customer`.
+    #[schema(extensions(("x-enum" = json!(OrgType::FAMILIES.map(OrgType::as_str)))))]
     pub r#type: &'static str,
 }
 

@@ -5,6 +5,7 @@ use bailiwick_directory::organizations::{Listed, OrganizationBody};
 use bailiwick_domain::{
     OrgType, Organization, Page, Ts, exact,
     org::{self, shown_custom_data},
+    validate::{MAX_FREE_TEXT_CHARS, MAX_NAME_CHARS},
 };
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value};
@@ -15,8 +16,10 @@ use utoipa::ToSchema;
 #[serde(default)]
 pub struct OrganizationInput {
     /// Name of the organization, at most 255 characters and not blank. Required for a new one.
+    #[schema(min_length = 1, extensions(("x-maxLength" = json!(MAX_NAME_CHARS))))]
     pub name: Option<String>,
     /// Free text about the organization, at most 16384 characters.
+    #[schema(extensions(("x-maxLength" = json!(MAX_FREE_TEXT_CHARS))))]
     pub description: Option<String>,
     /// Data of clients, at most 64 KiB as JSON; `vat` is required for a new organization. A change overwrites the given
     /// keys and keeps the others.

@@ -17,6 +17,7 @@ pub struct RebrandableProductOutput {
     /// Name of the product without rebranding.
     pub display_name: String,
     /// Kind of product: `application` or `system`.
+    #[schema(extensions(("x-enum" = json!(ProductType::ALL.map(ProductType::as_str)))))]
     pub r#type: &'static str,
     /// When the service first knew the product.
     #[schema(value_type = String, format = DateTime)]
@@ -50,6 +51,7 @@ pub struct RebrandedProductOutput {
     /// Name of the product without rebranding.
     pub product_display_name: String,
     /// Kind of product: `application` or `system`.
+    #[schema(extensions(("x-enum" = json!(ProductType::ALL.map(ProductType::as_str)))))]
     pub product_type: &'static str,
     /// The organization's own name for the product; null when there is none.
     #[schema(required = true)]

@@ -1,7 +1,7 @@
 //! Second factors (spec: account#second-factors, organizations#second-factor).
 
 use bailiwick_directory::organizations::SecondFactorPolicy;
-use bailiwick_domain::Ts;
+use bailiwick_domain::{OrgType, Ts, validate::MAX_NAME_CHARS};
 use bailiwick_identity::factors::{
     Offer, Passkey, Totp, TotpOffer,
     account::{NewTotp, Overview},
@@ -114,6 +114,7 @@ pub struct PasskeyInput {
     #[schema(required = true, nullable = false, value_type = Object)]
     pub credential: Option<Value>,
     /// Name for the passkey; `Passkey` by default.
+    #[schema(extensions(("x-maxLength" = json!(MAX_NAME_CHARS))))]
     pub name: Option<String>,
 }
 
@@ -143,7 +144,8 @@ pub struct NewPasskeyOutput {
 #[serde(default)]
 pub struct PasskeyName {
     /// The new name of the passkey.
-    #[schema(required = true, nullable = false)]
+    #[schema(required = true, nullable = false, min_length = 1)]
+    #[schema(extensions(("x-maxLength" = json!(MAX_NAME_CHARS))))]
     pub name: Option<String>,
 }
 
@@ -154,6 +156,7 @@ pub struct AuthenticatorOffer {
     /// The secret in Base32, for typing.
     pub secret: String,
     /// The secret as an `otpauth` address.
+    #[schema(format = "uri")]
     pub uri: String,
     /// That address as a QR code, an SVG image.
     pub qr_code: String,
@@ -215,7 +218,7 @@ pub struct SecondFactorRequirement {
     pub required: bool,
     /// Level of the user who set the requirement: `owner`, `distributor`, `reseller` or `customer`. Only users at that
     /// level or above can withdraw it. Null when there is none.
-    #[schema(required = true)]
+    #[schema(required = true, extensions(("x-enum" = json!(OrgType::ALL.map(OrgType::as_str)))))]
     pub set_by: Option<&'static str>,
     /// When the requirement was set; null when there is none.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]

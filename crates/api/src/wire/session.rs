@@ -1,7 +1,7 @@
 //! Sessions and the caller's own account (spec: authentication#user-object to authentication#provider-token-reads,
 //! account#me).
 
-use bailiwick_domain::{Error, FieldError};
+use bailiwick_domain::{Error, FieldError, OrgType, validate::MAX_NAME_CHARS};
 use bailiwick_identity::auth::{Session, UserObject};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -48,8 +48,10 @@ pub struct PasswordChange {
 #[serde(default)]
 pub struct InfoChange {
     /// New display name.
+    #[schema(min_length = 1, extensions(("x-maxLength" = json!(MAX_NAME_CHARS))))]
     pub name: Option<String>,
     /// New e-mail address.
+    #[schema(format = IdnEmail)]
     pub email: Option<String>,
     /// New phone number; `""` removes it.
     pub phone: Option<String>,
@@ -66,6 +68,7 @@ pub struct InfoChanged {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AvatarOutput {
     /// Absolute address of the picture, which anybody may read.
+    #[schema(format = "uri")]
     pub avatar_url: String,
 }
 
@@ -116,8 +119,10 @@ pub struct SessionUser {
     /// Permissions that those roles grant, each once.
     pub user_permissions: Vec<String>,
     /// Organization role, by the level of the user's organization: `Owner`, `Distributor`, `Reseller` or `Customer`.
+    #[schema(extensions(("x-enum" = json!(OrgType::ALL.map(OrgType::role_name)))))]
     pub org_role: String,
     /// Id of the organization role: `owner`, `distributor`, `reseller` or `customer`.
+    #[schema(extensions(("x-enum" = json!(OrgType::ALL.map(OrgType::as_str)))))]
     pub org_role_id: String,
     /// Permissions of the organization role that the user's roles leave. A read-only role leaves those to read.
     pub org_permissions: Vec<String>,
@@ -156,6 +161,7 @@ pub struct UserPermissions {
     /// Permissions that those roles grant, each once.
     pub user_permissions: Vec<String>,
     /// Organization role, by the level of the user's organization: `Owner`, `Distributor`, `Reseller` or `Customer`.
+    #[schema(extensions(("x-enum" = json!(OrgType::ALL.map(OrgType::role_name)))))]
     pub org_role: String,
     /// Permissions of the organization role that the user's roles leave. A read-only role leaves those to read.
     pub org_permissions: Vec<String>,

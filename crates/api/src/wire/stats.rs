@@ -25,13 +25,36 @@ pub struct TrendPoint {
     /// it.
     pub count: u64,
     /// Same value as `date`, for older clients. Absent in the trends of users and systems.
-    #[schema(deprecated)]
+    #[schema(deprecated, format = Date)]
     #[serde(rename = "Date", skip_serializing_if = "Option::is_none")]
     pub older_date: Option<String>,
     /// Same value as `count`, for older clients. Absent in the trends of users and systems.
     #[schema(deprecated)]
     #[serde(rename = "Count", skip_serializing_if = "Option::is_none")]
     pub older_count: Option<u64>,
+}
+
+/// The direction of a change.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TrendDirection {
+    /// There are more than before.
+    Up,
+    /// There are fewer.
+    Down,
+    /// There are as many.
+    Stable,
+}
+
+impl TrendDirection {
+    /// Of a difference.
+    pub(super) const fn of(delta: i64) -> TrendDirection {
+        match delta.signum() {
+            1 => TrendDirection::Up,
+            -1 => TrendDirection::Down,
+            _ => TrendDirection::Stable,
+        }
+    }
 }
 
 /// The number of objects over time.
@@ -50,7 +73,7 @@ pub struct TrendOutput {
     /// `delta` in percent of `previous_total`; 0 when `previous_total` is 0.
     pub delta_percentage: f64,
     /// Direction of the change: `up`, `down` or `stable`.
-    pub trend: &'static str,
+    pub trend: TrendDirection,
     /// The points from the oldest to today; the longer the period, the longer the steps between them.
     pub data_points: Vec<TrendPoint>,
 }
@@ -67,11 +90,7 @@ impl From<Trend> for TrendOutput {
             previous_total: previous,
             delta,
             delta_percentage: if previous == 0 { 0.0 } else { delta as f64 / previous as f64 * 100.0 },
-            trend: match delta.signum() {
-                1 => "up",
-                -1 => "down",
-                _ => "stable",
-            },
+            trend: TrendDirection::of(delta),
             data_points: trend
                 .points
                 .into_iter()

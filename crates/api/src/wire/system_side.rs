@@ -1,7 +1,7 @@
 //! What systems send and get (spec: systems-interface#register, systems-interface#client-facts).
 
 use super::users::OrganizationRefOutput;
-use bailiwick_domain::Ts;
+use bailiwick_domain::{SystemStatus, Ts};
 use bailiwick_fleet::systems::Info;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -97,6 +97,7 @@ pub struct InfoOutput {
     #[schema(required = true)]
     pub fqdn: Option<String>,
     /// State as people see it: `unknown`, `active`, `inactive`, `suspended` or `deleted`.
+    #[schema(extensions(("x-enum" = json!(SystemStatus::ALL.map(SystemStatus::as_str)))))]
     pub status: &'static str,
     /// Whether the system, its organization or one above it is suspended.
     pub suspended: bool,

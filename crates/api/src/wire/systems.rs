@@ -2,7 +2,10 @@
 
 use super::{organizations::CreatorOutput, users::OrganizationRefOutput};
 use crate::envelope::Pagination;
-use bailiwick_domain::{Page, System, SystemStatus, Ts};
+use bailiwick_domain::{
+    Page, System, SystemStatus, Ts,
+    validate::{MAX_FREE_TEXT_CHARS, MAX_NAME_CHARS},
+};
 use bailiwick_fleet::{
     Fleet,
     systems::{Change, Created, NewSystem},
@@ -16,7 +19,8 @@ use utoipa::ToSchema;
 #[serde(default)]
 pub struct NewSystemInput {
     /// Name of the system, at most 255 characters and not blank.
-    #[schema(required = true, nullable = false)]
+    #[schema(required = true, nullable = false, min_length = 1)]
+    #[schema(extensions(("x-maxLength" = json!(MAX_NAME_CHARS))))]
     pub name: Option<String>,
     /// Id of the organization that the system belongs to.
     #[schema(required = true, nullable = false)]
@@ -25,13 +29,16 @@ pub struct NewSystemInput {
     #[schema(value_type = Option<Object>)]
     pub custom_data: Option<Map<String, Value>>,
     /// Free text about the system, at most 16384 characters.
+    #[schema(extensions(("x-maxLength" = json!(MAX_FREE_TEXT_CHARS))))]
     pub notes: Option<String>,
     /// Id of the organization to show as the creator's. Only for callers of the owner and of distributors.
     pub created_by_organization_id: Option<String>,
     /// Earlier time of creation, in RFC 3339. Only for callers of the owner and of distributors.
+    #[schema(format = DateTime)]
     pub created_at: Option<String>,
     /// Time of registration, in RFC 3339: the system is registered from the start. Only for callers of the owner and of
     /// distributors.
+    #[schema(format = DateTime)]
     pub registered_at: Option<String>,
 }
 
@@ -54,8 +61,10 @@ impl From<NewSystemInput> for NewSystem {
 #[serde(default)]
 pub struct SystemInput {
     /// New name. An absent or empty one changes nothing.
+    #[schema(extensions(("x-maxLength" = json!(MAX_NAME_CHARS))))]
     pub name: Option<String>,
     /// New notes, at most 16384 characters; `""` removes them. Absent or null changes nothing.
+    #[schema(extensions(("x-maxLength" = json!(MAX_FREE_TEXT_CHARS))))]
     pub notes: Option<String>,
     /// New data of clients, at most 64 KiB as JSON, in place of all stored data. Absent or null changes nothing.
     #[schema(value_type = Option<Object>)]
@@ -95,6 +104,7 @@ pub struct SystemOutput {
     pub r#type: Option<String>,
     /// State: `unknown` (no heartbeat yet), `active`, `inactive` (no heartbeat for some time), `suspended` or
     /// `deleted`.
+    #[schema(extensions(("x-enum" = json!(SystemStatus::ALL.map(SystemStatus::as_str)))))]
     pub status: &'static str,
     /// Host name, from the inventory; `""` when it is not known.
     pub fqdn: String,
@@ -155,6 +165,7 @@ pub struct SystemOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebranding_org_id: Option<String>,
     /// State by heartbeats alone: `unknown`, `active` or `inactive`. For older clients.
+    #[schema(extensions(("x-enum" = json!(SystemOutput::HEARTBEATS.map(SystemStatus::as_str)))))]
     pub heartbeat_status: &'static str,
     /// Whole minutes since the last heartbeat; null if none ever arrived. For older clients.
     #[schema(required = true)]
@@ -162,6 +173,9 @@ pub struct SystemOutput {
 }
 
 impl SystemOutput {
+    const HEARTBEATS: [SystemStatus; 3] =
+        [SystemStatus::Unknown, SystemStatus::Active, SystemStatus::Inactive];
+
     /// As it is now.
     pub fn of(fleet: &Fleet, s: System) -> SystemOutput {
         let now = fleet.platform.now();

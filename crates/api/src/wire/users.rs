@@ -3,7 +3,11 @@
 use super::organizations::CreatorOutput;
 use crate::envelope::Pagination;
 use bailiwick_directory::users::{UserBody, UserView};
-use bailiwick_domain::{Page, Ts, exact, org::OrgRef};
+use bailiwick_domain::{
+    OrgType, Page, Ts, exact,
+    org::OrgRef,
+    validate::{MAX_NAME_CHARS, MAX_USERNAME_CHARS},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -14,14 +18,18 @@ use utoipa::ToSchema;
 pub struct UserInput {
     /// User name: letters, digits and `_`, at most 128 characters. Derived from the e-mail address of a new user when
     /// absent.
+    #[schema(extensions(("x-maxLength" = json!(MAX_USERNAME_CHARS))))]
     pub username: Option<String>,
     /// E-mail address. Required for a new user.
+    #[schema(format = IdnEmail)]
     pub email: Option<String>,
     /// Display name, at most 255 characters. Required for a new user.
+    #[schema(extensions(("x-maxLength" = json!(MAX_NAME_CHARS))))]
     pub name: Option<String>,
     /// Phone number, such as `+39 333 123456`; `""` removes it.
     pub phone: Option<String>,
     /// Ids of the user's roles, at least one. Required for a new user.
+    #[schema(min_items = 1)]
     pub user_role_ids: Option<Vec<String>>,
     /// Id of the user's organization. Required for a new user; another one moves the user.
     pub organization_id: Option<String>,
@@ -65,6 +73,7 @@ pub struct OrganizationRefOutput {
     /// Current name of the organization.
     pub name: String,
     /// Level of the organization: `owner`, `distributor`, `reseller` or `customer`.
+    #[schema(extensions(("x-enum" = json!(OrgType::ALL.map(OrgType::as_str)))))]
     pub r#type: &'static str,
 }
 

@@ -20,6 +20,7 @@ use crate::{Directory, organizations::OrganizationBody, users::UserBody};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, UserId, org::OrgRef};
 use bailiwick_platform::{csv, limits};
 use bailiwick_policy::{Action, Caller, NewOrganization, Parent, Resource, decide, gate};
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::{collections::HashMap, time::Duration};
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -102,7 +103,8 @@ impl Issue {
 }
 
 /// The status of a row, the worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Cannot be imported.
     Error,
@@ -112,6 +114,11 @@ pub enum Status {
     Warning,
     /// Will be created.
     Valid,
+}
+
+impl Status {
+    /// All of them.
+    pub const ALL: [Status; 4] = [Status::Error, Status::Ambiguous, Status::Warning, Status::Valid];
 }
 
 /// The code of the only issue that a client can resolve by a choice.

@@ -15,7 +15,7 @@ pub type Rule<T> = std::result::Result<T, Code>;
 pub const MAX_NAME_CHARS: usize = 255;
 
 /// Longest free text that people write about an object, such as notes, in characters (spec: conventions#limits).
-const MAX_FREE_TEXT_CHARS: usize = 16_384;
+pub const MAX_FREE_TEXT_CHARS: usize = 16_384;
 
 /// The invalid fields of one request, in the order in which they were found; the answer lists all of them.
 #[derive(Debug, Default)]

@@ -20,7 +20,8 @@ pub use contact::{Email, contact_address, email, imported_phone, is_mailable, ph
 pub use credential::{DEFAULT_KEY_PREFIX, SystemKey, SystemSecret, is_key_prefix};
 pub use custom_data::{Holder, client_keys, free_values, string_values};
 pub use fields::{
-    Code, Fields, MAX_NAME_CHARS, Rule, display_name, free_text, is_too_long, line, name, text,
+    Code, Fields, MAX_FREE_TEXT_CHARS, MAX_NAME_CHARS, Rule, display_name, free_text, is_too_long, line,
+    name, text,
 };
 pub use organization::{Vat, organization_custom_data};
 pub use password::{generate_password, normal_password, password};

@@ -25,7 +25,7 @@ use bailiwick_policy::{Action, Caller, Resource, Scope, decide, gate, hierarchy,
 use bailiwick_store::{applications, sql::On};
 use std::{convert::Infallible, str::FromStr};
 
-pub use applications::{ApplicationFilter, ApplicationOrder, ApplicationRecord, FILTERS};
+pub use applications::{ApplicationFilter, ApplicationOrder, ApplicationRecord, FILTERS, STATUSES};
 
 /// How a path names an application.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,8 +20,8 @@ pub use inventory::{
     reads::{DiffFilter, DiffRow, TimeRange},
 };
 pub use reads::{
-    Day, Summary, Timeline, changes, diff_rows, diffs, history, latest_changes, latest_diffs, portions,
-    record, texts, time_range, timeline,
+    Day, FILTERS, Summary, Timeline, changes, diff_rows, diffs, history, latest_changes, latest_diffs,
+    portions, record, texts, time_range, timeline,
 };
 
 /// A record with its document as stored, one JSON object.

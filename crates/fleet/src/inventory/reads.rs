@@ -3,8 +3,8 @@
 
 use super::{Latest, pack};
 use crate::{Fleet, systems};
-use bailiwick_domain::{Error, ObjectKind, Page, PageRequest, Result, SystemId, Ts};
-use bailiwick_inventory::Severity;
+use bailiwick_domain::{Error, ObjectKind, Page, PageRequest, Parameter, Result, SystemId, Ts};
+use bailiwick_inventory::{Category, ChangeKind, Severity};
 use bailiwick_platform::list_filters;
 use bailiwick_policy::Caller;
 use bailiwick_store::inventory::{
@@ -21,6 +21,44 @@ const ALERT_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
 const PORTION: i64 = 2 * 1024 * 1024;
 /// Rows loaded at one time.
 const PORTION_ROWS: usize = 128;
+
+/// The keys of a query of differences, without its times. Values that mean nothing match nothing.
+pub const FILTERS: &[Parameter<DiffFilter>] = &[
+    Parameter::words(
+        "severity",
+        || words(Severity::ALL, Severity::word),
+        |filter, words| {
+            filter.severities = Some(codes(&words, |word| Severity::of_word(word).map(|code| code as i64)));
+        },
+    ),
+    Parameter::words(
+        "category",
+        || words(Category::ALL, Category::word),
+        |filter, words| {
+            filter.categories =
+                Some(codes(&words, |word| Category::of_word(word).map(|code| code.word().to_owned())));
+        },
+    ),
+    Parameter::words(
+        "diff_type",
+        || words(ChangeKind::ALL, ChangeKind::word),
+        |filter, words| {
+            filter.kinds = Some(codes(&words, |word| ChangeKind::of_word(word).map(|code| code as i64)));
+        },
+    ),
+    Parameter::each("inventory_id", |filter, numbers| {
+        filter.records = Some(codes(&numbers, |number| number.parse().ok()));
+    }),
+    Parameter::text("search", |filter, text| filter.search = Some(text)),
+];
+
+fn words<T: Copy>(all: &[T], word: fn(T) -> &'static str) -> Vec<&'static str> {
+    all.iter().map(|code| word(*code)).collect()
+}
+
+fn codes<T>(values: &[String], meaning: impl Fn(&str) -> Option<T>) -> Vec<T> {
+    values.iter().filter_map(|value| meaning(value)).collect()
+}
 
 /// A range of days or times as a client names it: RFC 3339 or `YYYY-MM-DD`, the latter for the whole day; an end
 /// without a fraction includes its second. Any other text is ignored.

@@ -31,7 +31,7 @@ const MAX_ACTIVE: u64 = 5;
 /// Lifetime of a key in days, unless its owner chooses another.
 const DEFAULT_DAYS: i64 = 90;
 /// Longest life, in days.
-const MAX_DAYS: i64 = 365;
+pub const MAX_DAYS: i64 = 365;
 
 const PATH: &str = "/me/api-keys";
 

@@ -21,8 +21,8 @@ use bailiwick_store::{
 use serde_json::{Value, json};
 use std::{ops::RangeInclusive, time::Duration};
 
-/// The accepted duration, in hours; 0 is [`USUAL_HOURS`].
-const HOURS: RangeInclusive<i64> = 0..=168;
+/// The accepted duration, in hours; 0 means the usual one.
+pub const CONSENT_HOURS: RangeInclusive<i64> = 0..=168;
 const USUAL_HOURS: i64 = 1;
 
 /// The caller's live consent.
@@ -42,7 +42,7 @@ pub async fn give_consent(
     let user = caller.user_id().ok_or_else(invalid)?;
     check_fresh_sign_in(service, caller)?;
     let hours = body()?.unwrap_or(0);
-    if !HOURS.contains(&hours) {
+    if !CONSENT_HOURS.contains(&hours) {
         return Err(Error::field_value("duration_hours", "out_of_range", hours.to_string()));
     }
     let hours = if hours == 0 { USUAL_HOURS } else { hours };

@@ -22,7 +22,7 @@ pub use bailiwick_store::impersonation::{
     entries::ImpersonationEntry,
     sessions::{Session, Side},
 };
-pub use consent::{consent, give_consent, withdraw_consent};
+pub use consent::{CONSENT_HOURS, consent, give_consent, withdraw_consent};
 pub use end::{end_by_token, end_own};
 pub use queries::count_old;
 pub use queries::{Purged, audit, over_at, purge, session, sessions};

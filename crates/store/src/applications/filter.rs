@@ -27,8 +27,8 @@ pub struct ApplicationFilter {
     pub statuses: Option<Vec<String>>,
 }
 
-/// The words of `status`.
-const STATUSES: Keywords<&str> =
+/// The words of `status`; `error` is reserved.
+pub const STATUSES: Keywords<&str> =
     Keywords::of(&[("unassigned", "unassigned"), ("assigned", "assigned"), ("error", "error")]);
 
 /// The organization of unassigned applications.

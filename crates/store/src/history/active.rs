@@ -11,7 +11,7 @@ use crate::{
     time::TsCodec,
     walk::{PAGE, in_order, push_page_end},
 };
-use bailiwick_domain::{Keywords, OrgId, PageRequest, SortDirection, Ts, UserId};
+use bailiwick_domain::{Keywords, OrgId, PageRequest, Parameter, SortDirection, Ts, UserId};
 use bailiwick_policy::Scope;
 use sqlx_macros::FromRow;
 use uuid::Uuid;
@@ -24,6 +24,8 @@ pub const JUDGED: usize = 400;
 /// The filters of a list of active alerts; none = not given.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ActiveFilter {
+    /// `active`, `suppressed`; other words match nothing. The caller applies them, as it applies silences.
+    pub statuses: Option<Vec<String>>,
     /// Severities, exact.
     pub severities: Option<Vec<String>>,
     /// Keys of systems.
@@ -40,6 +42,31 @@ pub struct ActiveFilter {
 }
 
 impl ActiveFilter {
+    /// The words of `status` and `state`: whether an alert is suppressed. None matches `unprocessed`.
+    pub const STATES: Keywords<Option<bool>> =
+        Keywords::of(&[("active", Some(false)), ("suppressed", Some(true)), ("unprocessed", None)]);
+
+    /// The assignee of unassigned alerts.
+    pub const NOBODY: &str = "none";
+
+    /// The keys of a query.
+    pub const FILTERS: &[Parameter<ActiveFilter>] = &[
+        Parameter::words("status", || ActiveFilter::STATES.list(), ActiveFilter::add_statuses),
+        Parameter::words("state", || ActiveFilter::STATES.list(), ActiveFilter::add_statuses),
+        Parameter::each("severity", |filter, words| filter.severities = Some(words)),
+        Parameter::each("system_key", |filter, keys| filter.system_keys = Some(keys)),
+        Parameter::each("alertname", |filter, names| filter.names = Some(names)),
+        Parameter::each("assigned_user_id", |filter, ids| {
+            filter.or_unassigned = ids.iter().any(|id| id == ActiveFilter::NOBODY);
+            filter.assignees = Some(ids.iter().filter_map(|id| id.parse().ok()).collect());
+        }),
+        Parameter::text("search", |filter, text| filter.search = Some(text)),
+    ];
+
+    fn add_statuses(&mut self, words: Vec<String>) {
+        self.statuses.get_or_insert_default().extend(words);
+    }
+
     /// Appends ` AND …` by the columns of `h`.
     fn push_columns(&self, q: &mut Q) {
         for (column, values) in [

@@ -2,7 +2,7 @@
 
 use super::{OrganizationsRead, push_search, word};
 use crate::{Db, StoreError, filters::push_in, sql::Q, time::TsCodec};
-use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, SortDirection, Ts};
+use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, Parameter, SortDirection, Ts};
 use sqlx_macros::FromRow;
 use uuid::Uuid;
 
@@ -31,6 +31,22 @@ impl HistoryFilter {
     /// The words of `status`.
     pub const STATUSES: Keywords<&'static str> =
         Keywords::of(&[(word(true), word(true)), (word(false), word(false))]);
+
+    /// The keys of a query, without its times.
+    pub const FILTERS: &[Parameter<HistoryFilter>] = &[
+        Parameter::words(
+            "status",
+            || HistoryFilter::STATUSES.list(),
+            |filter, words| {
+                let known = words.iter().filter_map(|word| HistoryFilter::STATUSES.parse(word));
+                filter.statuses = Some(known.map(str::to_owned).collect());
+            },
+        ),
+        Parameter::each("severity", |filter, words| filter.severities = Some(words)),
+        Parameter::each("system_key", |filter, keys| filter.system_keys = Some(keys)),
+        Parameter::each("alertname", |filter, names| filter.names = Some(names)),
+        Parameter::text("search", |filter, text| filter.search = Some(text)),
+    ];
 
     /// Appends ` AND …` by the columns of `h`.
     pub(super) fn push(&self, q: &mut Q) {

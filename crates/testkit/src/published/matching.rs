@@ -92,9 +92,16 @@ impl Check<'_> {
                         self.expect(fits, at, || format!("{value} is beyond {word} {bound}"));
                     }
                 }
-                "maxItems" => {
-                    let few = value.as_array().is_none_or(|all| all.len() as u64 <= says.as_u64().unwrap());
-                    self.expect(few, at, || "too many".to_owned());
+                "minItems" | "maxItems" | "minLength" | "maxLength" => {
+                    let size = match value {
+                        Value::Array(all) if word.ends_with("Items") => Some(all.len()),
+                        Value::String(text) if word.ends_with("Length") => Some(text.chars().count()),
+                        _ => None,
+                    };
+                    let (size, bound) = (size.map(|size| size as u64), says.as_u64());
+                    let is_least = word.starts_with("min");
+                    let fits = size.is_none_or(|_| if is_least { size >= bound } else { size <= bound });
+                    self.expect(fits, at, || format!("{size:?} is beyond {word} {says}"));
                 }
                 "items" => {
                     for (i, item) in value.as_array().into_iter().flatten().enumerate() {

@@ -48,11 +48,11 @@ async fn system(people: &Client, name: &str, organization: &str) -> Done<System>
     Ok(System { id: made.id, key: registered.data.system_key, secret })
 }
 
-fn organization(name: &str, vat: &str, above: Option<&str>) -> types::builder::OrganizationInput {
-    types::OrganizationInput::builder()
-        .name(name.to_owned())
+fn organization(name: &str, vat: &str, above: Option<&str>) -> Done<types::builder::OrganizationInput> {
+    Ok(types::OrganizationInput::builder()
+        .name(types::OrganizationInputName::try_from(name)?)
         .custom_data(object(json!({"vat": vat})))
-        .created_by_organization_id(above.map(str::to_owned))
+        .created_by_organization_id(above.map(str::to_owned)))
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -64,11 +64,11 @@ async fn main() -> Done {
     println!("me: {}, {}", me.name, me.org_role);
 
     // The chain.
-    let body = organization("Alfa Distribution", "IT01234567890", None);
+    let body = organization("Alfa Distribution", "IT01234567890", None)?;
     let alfa = people.create_distributor().body(body).send().await?.into_inner().data;
-    let body = organization("Beta Resale", "IT09876543210", Some(&alfa.id));
+    let body = organization("Beta Resale", "IT09876543210", Some(&alfa.id))?;
     let beta = people.create_reseller().body(body).send().await?.into_inner().data;
-    let body = organization("Gamma Srl", "IT11122233344", Some(&beta.id));
+    let body = organization("Gamma Srl", "IT11122233344", Some(&beta.id))?;
     let gamma = people.create_customer().body(body).send().await?.into_inner().data;
     let milan = system(&people, "Milan cluster", &gamma.id).await?;
     let customers = people.list_customers().page_size(10).sort_by("name").send().await?.into_inner();
@@ -116,10 +116,10 @@ async fn main() -> Done {
     alert(&people, &milan).await?;
 
     // A refusal is typed as well.
-    let body = types::OrganizationInput::builder().name(String::new());
+    let body = types::OrganizationInput::builder();
     match people.create_customer().body(body).send().await {
         Err(bailiwick::Error::ErrorResponse(refused)) => println!("refused: {}", refused.message),
-        other => panic!("an empty name: {other:?}"),
+        other => panic!("no name: {other:?}"),
     }
     Ok(())
 }
@@ -152,7 +152,7 @@ async fn alert(people: &Client, milan: &System) -> Done {
     show().await?;
 
     // No other system sees it.
-    let body = organization("Delta Srl", "IT55566677788", None);
+    let body = organization("Delta Srl", "IT55566677788", None)?;
     let delta = people.create_customer().body(body).send().await?.into_inner().data;
     let rome = system(people, "Rome firewall", &delta.id).await?;
     let other = client(mount, Some(basic(&rome)))?;

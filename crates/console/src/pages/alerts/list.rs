@@ -28,9 +28,7 @@ const HERE: &str = "/console/alerts";
 /// `GET /console/alerts`.
 pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
     let query = AlertQuery { with_receivers: false, ..alerts::active(&params, PAGE_SIZE) };
-    let is_filtered = query.filter != ActiveFilter::default()
-        || query.statuses.is_some()
-        || params.text("organization_id").is_some();
+    let is_filtered = query.filter != ActiveFilter::default() || params.text("organization_id").is_some();
     let named = alerts::named(&params);
     let group_by = params.one("group").and_then(|word| GroupBy::WORDS.parse(word));
     let here = Address::of(HERE, uri.query());
@@ -110,7 +108,7 @@ pub(super) fn names(mut there: Vec<String>, params: &Params) -> Vec<(String, Str
 async fn filters(app: &App, session: &Session, params: &Params, here: &Address) -> Outcome<Vec<Filter>> {
     let language = session.layout.language;
     let there = manage::active_names(&app.alerts, &session.caller, &alerts::named(params)).await?;
-    let mut takers = vec![labelled(language, "taken", alerts::NOBODY)];
+    let mut takers = vec![labelled(language, "taken", ActiveFilter::NOBODY)];
     takers.extend(session.caller.user_id().map(|id| (id.to_string(), labelled(language, "taken", "me").1)));
     let all = vec![
         Filter::of(

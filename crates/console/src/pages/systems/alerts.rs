@@ -26,7 +26,6 @@ pub(crate) async fn show(
 ) -> Outcome {
     let record = head::load(&app, &session, id).await?;
     let query = AlertQuery {
-        statuses: None,
         filter: ActiveFilter::default(),
         order: ActiveOrder::Severity,
         direction: SortDirection::Desc,
