@@ -404,7 +404,7 @@ pub(super) async fn admit_silence(
     if let Some(verdict) = verdict {
         return verdict;
     }
-    let Ok(body) = client.list_silences(who.caller(), "").await else { return Ok(()) };
+    let Ok(body) = client.list_silences(who.request(), "").await else { return Ok(()) };
     // Expressions are compiled only for a silence that has some: there may be thousands.
     let most = (added.compiled > 0).then_some(limits.compiled_per_tenant);
     let in_force = move |expressions: &Expressions| {

@@ -299,8 +299,8 @@ impl Sender<'_> {
         }
     }
 
-    fn caller(&self) -> router_client::Caller<'_> {
-        router_client::Caller { tenant: &self.identity.organization_id, request_id: self.request_id }
+    fn request(&self) -> router_client::TenantRequest<'_> {
+        router_client::TenantRequest { tenant: &self.identity.organization_id, request_id: self.request_id }
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Fault, active_alert_limit};
 use crate::Alerts;
 use bailiwick_alertmanager::{Fingerprint, Nanos, PostedAlert, alert::write_started_alerts};
 use bailiwick_domain::{OrgId, metrics::Counter};
-use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
+use bailiwick_outbound::{RouterClient, RouterError, router_client::TenantRequest};
 use bailiwick_platform::backoff::Backoff;
 use bailiwick_store::{
     StoreError, Tx,
@@ -383,7 +383,7 @@ async fn put(
     let payloads: Vec<&str> = alerts.iter().map(|alert| alert.payload.as_str()).collect();
     let body = format!("[{}]", payloads.join(","));
     let (tenant, request_id) = (tenant.to_string(), service.platform.fresh::<uuid::Uuid>().to_string());
-    client.put_alerts(Caller { tenant: &tenant, request_id: &request_id }, body.into()).await
+    client.put_alerts(TenantRequest { tenant: &tenant, request_id: &request_id }, body.into()).await
 }
 
 #[cfg(test)]

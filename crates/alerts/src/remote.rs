@@ -19,7 +19,7 @@ use bailiwick_alertmanager::{
     silence::write_silence,
 };
 use bailiwick_domain::OrgId;
-use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
+use bailiwick_outbound::{RouterClient, RouterError, router_client::TenantRequest};
 use uuid::Uuid;
 
 /// Sends a push on. If the tenant does not run there yet, the push is queued, durably, before the answer.
@@ -32,7 +32,7 @@ pub(super) async fn push(
 ) -> Result<(), Fault> {
     let mut admitted = active_alert_limit::admit(service, who, now, alerts).await?;
     let alerts = std::mem::take(&mut admitted.alerts);
-    let to = Addressed { caller: who.caller(), tenant: who.tenant, system_key: Some(who.key()) };
+    let to = Addressed { request: who.request(), tenant: who.tenant, system_key: Some(who.key()) };
     let taken = if alerts.is_empty() {
         Taken::default()
     } else {
@@ -45,7 +45,7 @@ pub(super) async fn push(
 /// Where alerts go.
 #[derive(Clone, Copy)]
 pub(super) struct Addressed<'a> {
-    pub(super) caller: Caller<'a>,
+    pub(super) request: TenantRequest<'a>,
     pub(super) tenant: OrgId,
     /// The system that sends them; none when the service itself does.
     pub(super) system_key: Option<&'a str>,
@@ -83,8 +83,8 @@ pub(super) async fn hand_over(
     }
     let body = write_started_alerts(&direct, now).into();
     let sent = match to.system_key {
-        Some(_) => client.push_alerts(to.caller, body).await,
-        None => client.put_alerts(to.caller, body).await,
+        Some(_) => client.push_alerts(to.request, body).await,
+        None => client.put_alerts(to.request, body).await,
     };
     let outcome = match sent.map_err(Fault::from) {
         Ok(()) => QueueOutcome { alerts: direct, is_cut: false },
@@ -121,7 +121,7 @@ pub(super) async fn alerts(
     query: &AlertsQuery,
 ) -> Result<(Vec<ListedAlert>, Vec<ListedSilence>), Fault> {
     let client = &client.within(service.settings.alerting.limits.read_timeout);
-    let body = client.list_alerts(who.caller(), &query.upstream(who.key())).await?;
+    let body = client.list_alerts(who.request(), &query.upstream(who.key())).await?;
     let mut alerts = decode_alerts(&body)?;
     let needs_silences =
         |a: &ListedAlert| a.status.state == AlertState::Unprocessed || !a.status.silenced_by.is_empty();
@@ -143,7 +143,7 @@ pub(super) async fn silences(
     who: &Sender<'_>,
     query: &str,
 ) -> Result<Vec<ListedSilence>, Fault> {
-    Ok(decode_silences(&client.list_silences(who.caller(), query).await?)?)
+    Ok(decode_silences(&client.list_silences(who.request(), query).await?)?)
 }
 
 pub(super) async fn silence(
@@ -151,7 +151,7 @@ pub(super) async fn silence(
     who: &Sender<'_>,
     id: Uuid,
 ) -> Result<Option<ListedSilence>, Fault> {
-    match client.silence(who.caller(), id).await? {
+    match client.silence(who.request(), id).await? {
         Some(body) => Ok(Some(decode_silence(&body)?)),
         None => Ok(None),
     }
@@ -204,7 +204,7 @@ async fn put_silence(
     }
     let added = active_alert_limit::Added { number: u64::from(!replaces), compiled };
     active_alert_limit::admit_silence(service, client, who, added).await?;
-    let body = client.set_silence(who.caller(), write_silence(posted).into()).await?;
+    let body = client.set_silence(who.request(), write_silence(posted).into()).await?;
     Ok(decode_created(&body)?)
 }
 
@@ -221,7 +221,7 @@ pub(super) async fn expire_silence(
         Some(s) if s.status.state == SilenceState::Expired => return Ok(true),
         Some(_) => active_alert_limit::forget_silences(service, who.tenant),
     }
-    match client.expire_silence(who.caller(), id).await {
+    match client.expire_silence(who.request(), id).await {
         Err(error) if !matches!(error, RouterError::TimedOut | RouterError::UnknownTenant) => {
             // An earlier try whose answer got lost may have ended the silence; the retry then finds nothing to end.
             match owned(client, who, id).await {

@@ -7,7 +7,7 @@ use super::{
 use crate::{Alerts, ServiceAlert};
 use bailiwick_alertmanager::Nanos;
 use bailiwick_domain::OrgId;
-use bailiwick_outbound::{RouterClient, router_client::Caller};
+use bailiwick_outbound::{RouterClient, router_client::TenantRequest};
 
 /// Alerts of one request to a remote router.
 const ALERTS: usize = 1000;
@@ -34,8 +34,8 @@ pub(crate) async fn post(
     while alerts.peek().is_some() {
         let some = alerts.by_ref().take(ALERTS).collect();
         let request_id = service.platform.fresh::<uuid::Uuid>().to_string();
-        let caller = Caller { tenant: &id, request_id: &request_id };
-        hand_over(service, client, Addressed { caller, tenant, system_key: None }, now, some).await?;
+        let request = TenantRequest { tenant: &id, request_id: &request_id };
+        hand_over(service, client, Addressed { request, tenant, system_key: None }, now, some).await?;
     }
     Ok(Vec::new())
 }

@@ -28,8 +28,9 @@ use std::sync::{Arc, OnceLock};
 /// The storage handle, for the process that opens it.
 pub mod database {
     pub use bailiwick_store::{
-        Db, Options, lock_file,
-        transfer::{analyze, analyze_restored, transfer},
+        Db, Options,
+        copy_to_postgres::{analyze, analyze_restored, copy_to_postgres},
+        lock_file,
     };
 }
 /// Traces, for the process that starts them.

@@ -3,10 +3,10 @@
 
 use crate::{
     alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit, avatars,
-    backups, clock_skew, console_sessions, credentials, db, delivery, demo, events, factors, folding,
-    heartbeats, history, identities, images, impersonation, imports, inventory, jobs, leases, legacy,
-    list_epochs, logto, mail_links, migrate, oidc, organizations, processes, rebranding, router, secrets,
-    sessions, shared_limits, silent_systems, sql, stats, systems, transfer, users,
+    backups, clock_skew, console_sessions, copy_to_postgres, credentials, db, delivery, demo, events,
+    factors, folding, heartbeats, history, identities, images, impersonation, imports, inventory, jobs,
+    leases, legacy, list_epochs, logto, mail_links, migrate, oidc, organizations, processes, rebranding,
+    router, secrets, sessions, shared_limits, silent_systems, sql, stats, systems, users,
 };
 
 const MODULES: &[&[(&str, &str)]] = &[
@@ -87,7 +87,7 @@ const MODULES: &[&[(&str, &str)]] = &[
     systems::lifecycle::STATEMENTS,
     systems::reassignments::STATEMENTS,
     systems::status::STATEMENTS,
-    transfer::STATEMENTS,
+    copy_to_postgres::STATEMENTS,
     users::STATEMENTS,
     users::lifecycle::STATEMENTS,
 ];

@@ -50,7 +50,8 @@ pub async fn beat(tx: &mut Tx, beats: &[(SystemId, Ts)]) -> Result<(), StoreErro
 async fn write(tx: &mut Tx, set: &str, beats: &[(SystemId, Ts)], condition: &str) -> Result<u64, StoreError> {
     let is_postgres = tx.is_postgres();
     // Few different texts, so that they stay prepared; a repeated row changes nothing on SQLite.
-    let beats: Vec<(SystemId, Ts)> = if is_postgres { beats.to_vec() } else { padded(beats).collect() };
+    let beats: Vec<(SystemId, Ts)> =
+        if is_postgres { beats.to_vec() } else { padded(beats).copied().collect() };
     let (ids, times): (Vec<Uuid>, Vec<Option<Ts>>) = beats.iter().map(|(id, at)| (id.0, Some(*at))).unzip();
     let mut q = Q::new(&format!("UPDATE system_activity AS a SET {set} FROM "));
     push_rows(&mut q, is_postgres, vec![("system_id", Column::Ids(ids)), ("at", Column::Times(times))]);

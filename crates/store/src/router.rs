@@ -3,7 +3,7 @@
 
 use crate::{
     Db, StoreError, Tx,
-    sql::{Arg, Column, On, Q, ROWS, push_rows},
+    sql::{Arg, Column, On, Q, ROWS, padded, push_rows},
     time::TsCodec,
 };
 use bailiwick_domain::{Clock, OrgId, Ts};
@@ -200,12 +200,6 @@ fn values(row: &str, rows: usize) -> String {
         text.push_str(row);
     }
     text
-}
-
-/// The rows, the last one repeated up to the next power of two.
-fn padded<T>(rows: &[T]) -> impl Iterator<Item = &T> {
-    let missing = rows.len().next_power_of_two() - rows.len();
-    rows.iter().chain(rows.last().into_iter().cycle().take(if rows.is_empty() { 0 } else { missing }))
 }
 
 /// Writes alerts, each (tenant, fingerprint) at most once. An alert in a group stays in it; one that has left its group

@@ -1,7 +1,7 @@
 //! Pushes of one organization that are there at the same moment share a request to the router; those of two never do.
 
 use super::*;
-use bailiwick_outbound::{RouterClient, RouterConfig, RouterError, router_client::Caller};
+use bailiwick_outbound::{RouterClient, RouterConfig, RouterError, router_client::TenantRequest};
 use bailiwick_testkit::{
     PATIENCE, api_test,
     parts::recorder::{Answer, Recorded, Recorder},
@@ -36,7 +36,7 @@ fn client(upstream: &Recorder, pushes_together: usize) -> RouterClient {
 async fn push(client: &RouterClient, tenant: &str, n: usize) -> Result<(), RouterError> {
     let id = format!("{tenant}-{n}");
     let body = format!(r#"[{{"labels":{{"alertname":"{tenant} {n}"}}}}]"#);
-    client.push_alerts(Caller { tenant, request_id: &id }, body.into()).await
+    client.push_alerts(TenantRequest { tenant, request_id: &id }, body.into()).await
 }
 
 /// Number of alerts of each request, by tenant; every alert is its tenant's.
@@ -159,7 +159,7 @@ async fn what_is_large_goes_by_itself() {
         let (client, text) = (&client, "x".repeat(150 * 1024));
         async move {
             let body = format!(r#"[{{"labels":{{"alertname":"org-a {n}","text":"{text}"}}}}]"#);
-            client.push_alerts(Caller { tenant: "org-a", request_id: "large" }, body.into()).await
+            client.push_alerts(TenantRequest { tenant: "org-a", request_id: "large" }, body.into()).await
         }
     };
     assert!(join_all((0..3).map(large)).await.iter().all(Result::is_ok));

@@ -8,7 +8,7 @@ use bailiwick_alertmanager::{
     alert::write_alerts,
     answer::{decode_alerts, decode_silences},
 };
-use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
+use bailiwick_outbound::{RouterClient, RouterError, router_client::TenantRequest};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 /// Alerts of one push.
@@ -23,27 +23,31 @@ const SILENCES: usize = 2000;
 pub(super) async fn forget(
     service: &Alerts,
     client: &RouterClient,
-    caller: Caller<'_>,
+    request: TenantRequest<'_>,
 ) -> Result<(), RouterError> {
-    match empty(service, client, caller).await {
-        Ok(()) | Err(RouterError::UnknownTenant) => client.delete_configuration(caller).await,
+    match empty(service, client, request).await {
+        Ok(()) | Err(RouterError::UnknownTenant) => client.delete_configuration(request).await,
         Err(e) => Err(e),
     }
 }
 
-async fn empty(service: &Alerts, client: &RouterClient, caller: Caller<'_>) -> Result<(), RouterError> {
+async fn empty(
+    service: &Alerts,
+    client: &RouterClient,
+    request: TenantRequest<'_>,
+) -> Result<(), RouterError> {
     let now = Nanos::from_ts(service.platform.now());
     let unreadable = |e: bailiwick_alertmanager::answer::Unreadable| RouterError::Unavailable(e.to_string());
-    let listed = decode_alerts(&client.list_alerts(caller, "").await?).map_err(unreadable)?;
+    let listed = decode_alerts(&client.list_alerts(request, "").await?).map_err(unreadable)?;
     let resolved: Vec<PostedAlert> = listed.into_iter().map(|alert| alert.ended(now)).collect();
     for some in resolved.chunks(ALERTS) {
-        client.put_alerts(caller, write_alerts(some).into()).await?;
+        client.put_alerts(request, write_alerts(some).into()).await?;
     }
-    let silences = decode_silences(&client.list_silences(caller, "").await?).map_err(unreadable)?;
+    let silences = decode_silences(&client.list_silences(request, "").await?).map_err(unreadable)?;
     let in_force: Vec<ListedSilence> =
         silences.into_iter().filter(|s| s.status.state != SilenceState::Expired).collect();
     let is_more = in_force.len() > SILENCES;
-    let each = in_force.into_iter().take(SILENCES).map(|silence| client.expire_silence(caller, silence.id));
+    let each = in_force.into_iter().take(SILENCES).map(|silence| client.expire_silence(request, silence.id));
     stream::iter(each).buffer_unordered(SIDE_BY_SIDE).try_for_each(|_| async { Ok(()) }).await?;
     if is_more { Err(RouterError::NotReady("more silences are to be ended".to_owned())) } else { Ok(()) }
 }

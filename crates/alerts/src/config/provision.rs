@@ -9,7 +9,7 @@ use super::{effective, forget::forget, publishing::publishing};
 use crate::Alerts;
 use bailiwick_alertmanager::config::{Layer, Publishing, Upload};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
-use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
+use bailiwick_outbound::{RouterClient, RouterError, router_client::TenantRequest};
 use bailiwick_platform::{backoff::Backoff, worker::Worker};
 use bailiwick_store::{
     StoreError,
@@ -251,10 +251,10 @@ async fn push_one(
     const REJECTED: &str = "configuration rejected";
     let tenant = due.organization_id.to_string();
     let request_id = service.platform.fresh::<uuid::Uuid>().to_string();
-    let caller = Caller { tenant: &tenant, request_id: &request_id };
+    let request = TenantRequest { tenant: &tenant, request_id: &request_id };
     let pushed = match wanted {
         Wanted::Unreadable => return Err("internal error"),
-        Wanted::Nothing => forget(service, client, caller).await.map(|()| Vec::new()),
+        Wanted::Nothing => forget(service, client, request).await.map(|()| Vec::new()),
         Wanted::Layer(layer) => {
             let named = tenant.clone();
             let making = move || {
@@ -277,7 +277,7 @@ async fn push_one(
             if due.pushed.as_ref() == Some(&digest) {
                 return Ok(digest);
             }
-            client.put_configuration(caller, body.into()).await.map(|()| digest)
+            client.put_configuration(request, body.into()).await.map(|()| digest)
         }
     };
     pushed.map_err(|e| match e {

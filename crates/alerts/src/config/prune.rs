@@ -8,7 +8,7 @@ use bailiwick_alertmanager::{
     answer::{decode_alerts, decode_silences},
 };
 use bailiwick_domain::{OrgId, Result};
-use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
+use bailiwick_outbound::{RouterClient, RouterError, router_client::TenantRequest};
 use bailiwick_store::alert_tenants;
 use futures_util::{StreamExt, stream};
 use std::time::Duration;
@@ -65,10 +65,10 @@ pub async fn prune(service: &Alerts, idle: Duration, apply: bool) -> Result<Opti
 /// The reason why a tenant stays, if there is one.
 async fn is_empty(service: &Alerts, client: &RouterClient, tenant: OrgId) -> std::result::Result<(), String> {
     let (id, request_id) = (tenant.to_string(), service.platform.fresh::<uuid::Uuid>().to_string());
-    let caller = Caller { tenant: &id, request_id: &request_id };
+    let request = TenantRequest { tenant: &id, request_id: &request_id };
     let reads = async {
-        let silences = client.list_silences(caller, "").await?;
-        Ok::<_, RouterError>((client.list_alerts(caller, "").await?, silences))
+        let silences = client.list_silences(request, "").await?;
+        Ok::<_, RouterError>((client.list_alerts(request, "").await?, silences))
     };
     let (alerts, silences) = match reads.await {
         Ok(answers) => answers,

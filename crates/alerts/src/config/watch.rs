@@ -9,7 +9,7 @@ use super::{
 use crate::Alerts;
 use bailiwick_alertmanager::config::{Layer, Publishing, Upload};
 use bailiwick_domain::{OrgId, Result};
-use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
+use bailiwick_outbound::{RouterClient, RouterError, router_client::TenantRequest};
 use bailiwick_platform::tasks::lease;
 use bailiwick_store::alert_tenants;
 use futures_util::{StreamExt, stream};
@@ -68,14 +68,15 @@ async fn is_there(
     publishing: Publishing,
 ) -> bool {
     let (id, request_id) = (tenant.to_string(), service.platform.fresh::<uuid::Uuid>().to_string());
-    let configuration = match client.configuration(Caller { tenant: &id, request_id: &request_id }).await {
-        Ok(Some(configuration)) => configuration,
-        Ok(None) | Err(RouterError::UnknownTenant) => return false,
-        Err(error) => {
-            tracing::debug!(tenant = id, %error, "a configuration cannot be read back");
-            return true;
-        }
-    };
+    let configuration =
+        match client.configuration(TenantRequest { tenant: &id, request_id: &request_id }).await {
+            Ok(Some(configuration)) => configuration,
+            Ok(None) | Err(RouterError::UnknownTenant) => return false,
+            Err(error) => {
+                tracing::debug!(tenant = id, %error, "a configuration cannot be read back");
+                return true;
+            }
+        };
     let compare = move || {
         // A document that cannot be made cannot be pushed either; the push reports it.
         let Ok(upload) = Upload::new(&id, &layer, &publishing) else { return true };

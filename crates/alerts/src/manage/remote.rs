@@ -15,7 +15,7 @@ use bailiwick_alertmanager::{
     history::summary,
 };
 use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, fold::fold};
-use bailiwick_outbound::{RouterClient, router_client::Caller};
+use bailiwick_outbound::{RouterClient, router_client::TenantRequest};
 use bailiwick_store::{
     alert_handling,
     history::{
@@ -249,9 +249,9 @@ pub(crate) async fn alerts_of(
     system_key: Option<&str>,
 ) -> std::result::Result<Vec<ListedAlert>, Fault> {
     let (id, request_id) = (tenant.to_string(), request_id(service));
-    let caller = Caller { tenant: &id, request_id: &request_id };
+    let request = TenantRequest { tenant: &id, request_id: &request_id };
     let query = system_key.map(of_system).unwrap_or_default();
-    let body = match client.list_alerts(caller, &query).await.map_err(Fault::from) {
+    let body = match client.list_alerts(request, &query).await.map_err(Fault::from) {
         Err(Fault::UnknownTenant) => return Ok(Vec::new()),
         body => body?,
     };
@@ -277,9 +277,9 @@ pub(crate) async fn silences_of(
     system_key: Option<&str>,
 ) -> std::result::Result<Vec<ListedSilence>, Fault> {
     let (id, request_id) = (tenant.to_string(), request_id(service));
-    let caller = Caller { tenant: &id, request_id: &request_id };
+    let request = TenantRequest { tenant: &id, request_id: &request_id };
     let query = system_key.map(of_system).unwrap_or_default();
-    match client.list_silences(caller, &query).await.map_err(Fault::from) {
+    match client.list_silences(request, &query).await.map_err(Fault::from) {
         Err(Fault::UnknownTenant) => Ok(Vec::new()),
         body => Ok(decode_silences(&body?)?),
     }

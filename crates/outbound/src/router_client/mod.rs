@@ -134,7 +134,7 @@ impl std::error::Error for RouterError {}
 
 /// The system or service that a request is made for.
 #[derive(Clone, Copy, Debug)]
-pub struct Caller<'a> {
+pub struct TenantRequest<'a> {
     /// The tenant: the organization of the calling system.
     pub tenant: &'a str,
     /// `X-Request-Id`.
@@ -220,38 +220,38 @@ impl RouterClient {
     }
 
     /// The body of the list of alerts; `query` without `?`, rebuilt and encoded.
-    pub async fn list_alerts(&self, caller: Caller<'_>, query: &str) -> Result<Bytes, RouterError> {
+    pub async fn list_alerts(&self, request: TenantRequest<'_>, query: &str) -> Result<Bytes, RouterError> {
         let uri = with_query(&self.shared.targets.alerts, query)?;
-        expect_ok(self.read(Method::GET, uri, caller).await?)
+        expect_ok(self.read(Method::GET, uri, request).await?)
     }
 
     /// Pushes alerts in a request of their own; `body` is the output of `bailiwick_alertmanager::alert::write_alerts`.
-    pub async fn put_alerts(&self, caller: Caller<'_>, body: Bytes) -> Result<(), RouterError> {
-        self.put_alerts_until(caller, body, Instant::now() + self.shared.config.write_timeout).await
+    pub async fn put_alerts(&self, request: TenantRequest<'_>, body: Bytes) -> Result<(), RouterError> {
+        self.put_alerts_until(request, body, Instant::now() + self.shared.config.write_timeout).await
     }
 
     /// The body of the list of silences.
-    pub async fn list_silences(&self, caller: Caller<'_>, query: &str) -> Result<Bytes, RouterError> {
+    pub async fn list_silences(&self, request: TenantRequest<'_>, query: &str) -> Result<Bytes, RouterError> {
         let uri = with_query(&self.shared.targets.silences, query)?;
-        expect_ok(self.read(Method::GET, uri, caller).await?)
+        expect_ok(self.read(Method::GET, uri, request).await?)
     }
 
     /// One silence; `None` when there is none with this id.
-    pub async fn silence(&self, caller: Caller<'_>, id: Uuid) -> Result<Option<Bytes>, RouterError> {
-        let answered = self.read(Method::GET, self.shared.targets.silence(id)?, caller).await?;
+    pub async fn silence(&self, request: TenantRequest<'_>, id: Uuid) -> Result<Option<Bytes>, RouterError> {
+        let answered = self.read(Method::GET, self.shared.targets.silence(id)?, request).await?;
         if is_unknown_silence(&answered) { Ok(None) } else { expect_ok(answered).map(Some) }
     }
 
     /// Creates or updates a silence; returns the body of the answer.
-    pub async fn set_silence(&self, caller: Caller<'_>, body: Bytes) -> Result<Bytes, RouterError> {
+    pub async fn set_silence(&self, request: TenantRequest<'_>, body: Bytes) -> Result<Bytes, RouterError> {
         let uri = self.shared.targets.silences.clone();
         let limit = self.shared.config.write_timeout;
-        self.write(uri, caller, body, Repeat::IfNotSent, limit).await
+        self.write(uri, request, body, Repeat::IfNotSent, limit).await
     }
 
     /// Expires a silence; false when there is none with this id.
-    pub async fn expire_silence(&self, caller: Caller<'_>, id: Uuid) -> Result<bool, RouterError> {
-        let answered = self.read(Method::DELETE, self.shared.targets.silence(id)?, caller).await?;
+    pub async fn expire_silence(&self, request: TenantRequest<'_>, id: Uuid) -> Result<bool, RouterError> {
+        let answered = self.read(Method::DELETE, self.shared.targets.silence(id)?, request).await?;
         if is_unknown_silence(&answered) {
             return Ok(false);
         }
@@ -262,9 +262,13 @@ impl RouterClient {
     ///
     /// # Errors
     /// [`RouterError::Rejected`] when the router refuses it.
-    pub async fn put_configuration(&self, caller: Caller<'_>, body: Bytes) -> Result<(), RouterError> {
+    pub async fn put_configuration(
+        &self,
+        request: TenantRequest<'_>,
+        body: Bytes,
+    ) -> Result<(), RouterError> {
         let uri = self.shared.targets.configuration.clone();
-        let outgoing = Outgoing { is_yaml: true, ..self.outgoing(Method::POST, uri, caller, body) };
+        let outgoing = Outgoing { is_yaml: true, ..self.outgoing(Method::POST, uri, request, body) };
         let answered = self.send(outgoing, Repeat::Always, self.shared.config.write_timeout).await?;
         match answered.status.as_u16() {
             200..=299 => Ok(()),
@@ -274,8 +278,8 @@ impl RouterClient {
     }
 
     /// A tenant's configuration as the router writes it; `None` when it has none.
-    pub async fn configuration(&self, caller: Caller<'_>) -> Result<Option<Bytes>, RouterError> {
-        let answered = self.read(Method::GET, self.shared.targets.configuration.clone(), caller).await?;
+    pub async fn configuration(&self, request: TenantRequest<'_>) -> Result<Option<Bytes>, RouterError> {
+        let answered = self.read(Method::GET, self.shared.targets.configuration.clone(), request).await?;
         if answered.status == StatusCode::NOT_FOUND { Ok(None) } else { expect_ok(answered).map(Some) }
     }
 
@@ -283,8 +287,8 @@ impl RouterClient {
     ///
     /// # Errors
     /// When it may still exist.
-    pub async fn delete_configuration(&self, caller: Caller<'_>) -> Result<(), RouterError> {
-        let answered = self.read(Method::DELETE, self.shared.targets.configuration.clone(), caller).await?;
+    pub async fn delete_configuration(&self, request: TenantRequest<'_>) -> Result<(), RouterError> {
+        let answered = self.read(Method::DELETE, self.shared.targets.configuration.clone(), request).await?;
         match answered.status.as_u16() {
             200..=299 | 404 => Ok(()),
             _ => Err(RouterError::Unavailable(describe(&answered))),
@@ -316,20 +320,25 @@ impl RouterClient {
         is_ready
     }
 
-    async fn read(&self, method: Method, uri: Uri, caller: Caller<'_>) -> Result<WholeAnswer, RouterError> {
-        let outgoing = self.outgoing(method, uri, caller, Bytes::new());
+    async fn read(
+        &self,
+        method: Method,
+        uri: Uri,
+        request: TenantRequest<'_>,
+    ) -> Result<WholeAnswer, RouterError> {
+        let outgoing = self.outgoing(method, uri, request, Bytes::new());
         self.send(outgoing, Repeat::Always, self.shared.config.read_timeout).await
     }
 
     async fn write(
         &self,
         uri: Uri,
-        caller: Caller<'_>,
+        request: TenantRequest<'_>,
         body: Bytes,
         repeat: Repeat,
         limit: Duration,
     ) -> Result<Bytes, RouterError> {
-        let outgoing = self.outgoing(Method::POST, uri, caller, body);
+        let outgoing = self.outgoing(Method::POST, uri, request, body);
         let answered = self.send(outgoing, repeat, limit).await?;
         match passable_refusal(answered.status.as_u16(), &answered.body) {
             Some(reject) => Err(RouterError::Refused(reject)),
@@ -337,8 +346,14 @@ impl RouterClient {
         }
     }
 
-    fn outgoing<'a>(&self, method: Method, uri: Uri, caller: Caller<'a>, body: Bytes) -> Outgoing<'a> {
-        let Caller { tenant, request_id } = caller;
+    fn outgoing<'a>(
+        &self,
+        method: Method,
+        uri: Uri,
+        request: TenantRequest<'a>,
+        body: Bytes,
+    ) -> Outgoing<'a> {
+        let TenantRequest { tenant, request_id } = request;
         Outgoing { method, uri, tenant, request_id, traceparent: None, is_yaml: false, body }
     }
 

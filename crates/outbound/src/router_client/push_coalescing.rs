@@ -2,7 +2,7 @@
 //! answer yet, are sent together. A push that meets no other is sent at once; one that meets another waits for
 //! [`QUEUE_TIMEOUT`] at most, so a request that hangs does not hold up the rest.
 
-use super::{Caller, Repeat, RouterClient, RouterError, WholeAnswer, expect_ok};
+use super::{Repeat, RouterClient, RouterError, TenantRequest, WholeAnswer, expect_ok};
 use bytes::Bytes;
 use std::{
     collections::HashMap,
@@ -117,21 +117,21 @@ impl Pushing {
 impl RouterClient {
     /// Pushes alerts, together with other pushes of the same tenant where there are any; `body` is the output of
     /// `bailiwick_alertmanager::alert::write_alerts` for at least one alert.
-    pub async fn push_alerts(&self, caller: Caller<'_>, body: Bytes) -> Result<(), RouterError> {
+    pub async fn push_alerts(&self, request: TenantRequest<'_>, body: Bytes) -> Result<(), RouterError> {
         let deadline = Instant::now() + self.shared.config.write_timeout;
-        match self.pushing.role_of(caller.tenant, &body, self.shared.config.pushes_together) {
-            PushRole::Alone => self.put_alerts_until(caller, body, deadline).await,
+        match self.pushing.role_of(request.tenant, &body, self.shared.config.pushes_together) {
+            PushRole::Alone => self.put_alerts_until(request, body, deadline).await,
             PushRole::Other(receiver) => match receiver.await {
                 Ok(Some(result)) => result,
-                Ok(None) | Err(_) => self.put_alerts_until(caller, body, deadline).await,
+                Ok(None) | Err(_) => self.put_alerts_until(request, body, deadline).await,
             },
-            PushRole::First(first) => self.push_first(caller, body, first, deadline).await,
+            PushRole::First(first) => self.push_first(request, body, first, deadline).await,
         }
     }
 
     async fn push_first(
         &self,
-        caller: Caller<'_>,
+        request: TenantRequest<'_>,
         body: Bytes,
         mut first: First<'_>,
         deadline: Instant,
@@ -141,33 +141,33 @@ impl RouterClient {
         let _turn = timeout(QUEUE_TIMEOUT, turn.acquire()).await;
         let others = first.take().pushes;
         if others.is_empty() {
-            return self.put_alerts_until(caller, body, deadline).await;
+            return self.put_alerts_until(request, body, deadline).await;
         }
-        let outcome = self.put_together(caller, &body, &others, deadline).await;
+        let outcome = self.put_together(request, &body, &others, deadline).await;
         for (_, sender) in others {
             // A caller that has left needs no answer.
             let _ = sender.send(outcome.clone());
         }
         match outcome {
             Some(result) => result,
-            None => self.put_alerts_until(caller, body, deadline).await,
+            None => self.put_alerts_until(request, body, deadline).await,
         }
     }
 
     pub(super) async fn put_alerts_until(
         &self,
-        caller: Caller<'_>,
+        request: TenantRequest<'_>,
         body: Bytes,
         deadline: Instant,
     ) -> Result<(), RouterError> {
         let uri = self.shared.targets.alerts.clone();
-        self.write(uri, caller, body, Repeat::Always, left(deadline)).await.map(drop)
+        self.write(uri, request, body, Repeat::Always, left(deadline)).await.map(drop)
     }
 
     /// One request with all of them, under the first one's id.
     async fn put_together(
         &self,
-        caller: Caller<'_>,
+        request: TenantRequest<'_>,
         first: &Bytes,
         others: &[(Bytes, oneshot::Sender<SharedOutcome>)],
         deadline: Instant,
@@ -183,7 +183,7 @@ impl RouterClient {
         }
         all.push(b']');
         let uri = self.shared.targets.alerts.clone();
-        let outgoing = self.outgoing(http::Method::POST, uri, caller, all.into());
+        let outgoing = self.outgoing(http::Method::POST, uri, request, all.into());
         match self.send(outgoing, Repeat::Always, left(deadline)).await {
             Ok(answered) if finds_fault(&answered) => None,
             Ok(answered) => Some(expect_ok(answered).map(drop)),

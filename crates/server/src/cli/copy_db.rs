@@ -2,7 +2,7 @@
 
 use super::{CopyDbArgs, compose, fail, print};
 use crate::config::{Config, DatabaseUrl, Value};
-use bailiwick_app::database::{Db, Options, analyze, transfer};
+use bailiwick_app::database::{Db, Options, analyze, copy_to_postgres};
 use std::fs;
 
 /// Copies the configured SQLite file, which no process may use meanwhile, into an empty PostgreSQL database.
@@ -29,7 +29,7 @@ pub async fn run(config: &Config, args: &CopyDbArgs) -> Result<(), String> {
     let options = Options { connections: 2, exclusive: false, ..Options::new(url.reveal().to_owned()) };
     let to = Db::open(&options).await.map_err(|e| format!("the target cannot be opened: {e}"))?;
     to.migrate().await.map_err(|e| format!("the target cannot be brought to this version: {e}"))?;
-    let copied = transfer(&from, &to, |table| {
+    let copied = copy_to_postgres(&from, &to, |table| {
         if table.rows > 0 {
             print(&format!("{:>12} {}\n", table.rows, table.table));
         }

@@ -204,7 +204,7 @@ pub async fn claim(tx: &mut Tx, now: Ts, lease: Duration, limit: i64) -> Result<
 /// The compressed bodies of entries by id; entries that no longer exist are left out.
 pub async fn bodies(on: impl Into<On<'_>>, ids: &[i64]) -> Result<HashMap<i64, Vec<u8>>, StoreError> {
     let mut q = Q::by_index("SELECT id, body FROM inventory_queue WHERE id IN (");
-    q.list(padded(ids)).push(")");
+    q.list(padded(ids).copied()).push(")");
     Ok(q.all::<(i64, Vec<u8>)>(on).await?.into_iter().collect())
 }
 
@@ -223,14 +223,16 @@ pub async fn hold(tx: &mut Tx, entry: &Claimed) -> Result<bool, StoreError> {
 /// Which of the entries of one claim are still ours; those are locked until the transaction ends.
 pub async fn hold_all(tx: &mut Tx, claimed_until: Ts, ids: &[i64]) -> Result<HashSet<i64>, StoreError> {
     let mut q = Q::by_index("SELECT id FROM inventory_queue WHERE id IN (");
-    q.list(padded(ids)).push(") AND claimed_until = ? ORDER BY id [[FOR UPDATE||]]").arg(claimed_until);
+    q.list(padded(ids).copied())
+        .push(") AND claimed_until = ? ORDER BY id [[FOR UPDATE||]]")
+        .arg(claimed_until);
     Ok(q.all::<(i64,)>(tx).await?.into_iter().map(|row| row.0).collect())
 }
 
 /// Removes finished entries.
 pub async fn remove(tx: &mut Tx, ids: &[i64]) -> Result<(), StoreError> {
     let mut q = Q::by_index("DELETE FROM inventory_queue WHERE id IN (");
-    q.list(padded(ids)).push(")");
+    q.list(padded(ids).copied()).push(")");
     q.run(tx).await?;
     Ok(())
 }

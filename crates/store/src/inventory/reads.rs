@@ -267,7 +267,7 @@ pub async fn diffs_by_id(db: &Db, ids: &[i64]) -> Result<Vec<DiffRow>, StoreErro
         "SELECT id, previous_id, current_id, kind, severity, category, field_path, previous_value, current_value, \
          notification_sent, created_at FROM inventory_diffs WHERE id IN (",
     );
-    q.list(crate::sql::padded(ids)).push(")");
+    q.list(crate::sql::padded(ids).copied()).push(")");
     let rows: Vec<Row> = q.all(db).await?;
     let mut by_id: std::collections::HashMap<i64, Row> = rows.into_iter().map(|row| (row.id, row)).collect();
     let of_row = |r: Row| DiffRow {

@@ -201,14 +201,14 @@ const STORED: &str = "SELECT r.system_id, r.id, r.data_hash, r.data_size, r.body
 pub async fn latest_of(on: impl Into<On<'_>>, systems: &[SystemId]) -> Result<Vec<Stored>, StoreError> {
     let mut q = Q::new(STORED);
     q.push("SELECT a.latest_inventory_id FROM system_activity a WHERE a.system_id IN (");
-    q.list(padded(systems)).push("))");
+    q.list(padded(systems).copied()).push("))");
     Ok(q.all::<StoredRow>(on).await?.into_iter().map(Stored::from).collect())
 }
 
 /// Records by id.
 pub async fn stored(on: impl Into<On<'_>>, ids: &[i64]) -> Result<Vec<Stored>, StoreError> {
     let mut q = Q::new(STORED);
-    q.list(padded(ids)).push(")");
+    q.list(padded(ids).copied()).push(")");
     Ok(q.all::<StoredRow>(on).await?.into_iter().map(Stored::from).collect())
 }
 

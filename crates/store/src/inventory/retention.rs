@@ -105,7 +105,7 @@ pub async fn records(
 /// How many of these records would go.
 pub async fn count_records(on: impl Into<On<'_>>, ids: &[i64]) -> Result<u64, StoreError> {
     let mut q = Q::by_index("SELECT CAST(COUNT(*) AS bigint) FROM inventory_records r WHERE r.id IN (");
-    q.list(padded(ids)).push(")").push(MAY_GO);
+    q.list(padded(ids).copied()).push(")").push(MAY_GO);
     q.count(on).await
 }
 
@@ -114,7 +114,10 @@ pub async fn remove_records(tx: &mut Tx, ids: &[i64]) -> Result<u64, StoreError>
     let mut q = Q::by_index(
         "DELETE FROM inventory_records WHERE id [[= ANY(ARRAY(||IN (]]SELECT r.id FROM inventory_records r WHERE r.id IN (",
     );
-    q.list(padded(ids)).push(")").push(MAY_GO).push(" ORDER BY r.id [[FOR UPDATE OF r SKIP LOCKED))||)]]");
+    q.list(padded(ids).copied())
+        .push(")")
+        .push(MAY_GO)
+        .push(" ORDER BY r.id [[FOR UPDATE OF r SKIP LOCKED))||)]]");
     q.run(tx).await
 }
 
@@ -122,7 +125,7 @@ pub async fn remove_records(tx: &mut Tx, ids: &[i64]) -> Result<u64, StoreError>
 /// the latest record or one stored together with it, so an unused text is never needed again.
 pub async fn remove_bases(tx: &mut Tx, systems: &[SystemId]) -> Result<u64, StoreError> {
     let mut q = Q::new("DELETE FROM inventory_bases WHERE system_id IN (");
-    q.list(padded(systems)).push(
+    q.list(padded(systems).copied()).push(
         ") AND NOT EXISTS (SELECT 1 FROM inventory_records r WHERE r.system_id = inventory_bases.system_id \
          AND r.base_id = inventory_bases.id)",
     );

@@ -41,7 +41,7 @@ pub async fn hold_senders(tx: &mut Tx, ids: &[SystemId]) -> Result<Vec<Sender>, 
          LEFT JOIN system_activity a ON a.system_id = s.id \
          LEFT JOIN inventory_records r ON r.id = a.latest_inventory_id WHERE s.id IN (",
     );
-    q.list(padded(ids)).push(") ORDER BY s.id [[FOR NO KEY UPDATE OF s||]]");
+    q.list(padded(ids).copied()).push(") ORDER BY s.id [[FOR NO KEY UPDATE OF s||]]");
     let rows: Vec<Row> = q.all(tx).await?;
     Ok(rows
         .into_iter()

@@ -4,8 +4,9 @@ use super::{Arg, On, Q};
 use uuid::Uuid;
 
 /// A power of two of values, the last one repeated: few different texts, so that they stay prepared.
-pub(crate) fn padded<T: Copy>(values: &[T]) -> impl Iterator<Item = T> {
-    at_least(values.len().next_power_of_two(), values).into_iter()
+pub(crate) fn padded<T>(values: &[T]) -> impl Iterator<Item = &T> {
+    let more = values.last().map_or(0, |_| values.len().next_power_of_two() - values.len());
+    values.iter().chain(values.last().into_iter().cycle().take(more))
 }
 
 /// How many values PostgreSQL expects of an array that it does not know. It would plan a statement anew for each
@@ -28,7 +29,7 @@ impl Q {
         if is_postgres {
             self.push(column).push(" = ANY(?)").arg(Arg::Ids(at_least(LIKE_ANY_ARRAY, ids)))
         } else {
-            self.push(column).push(" IN (").list(padded(ids)).push(")")
+            self.push(column).push(" IN (").list(padded(ids).copied()).push(")")
         }
     }
 }

@@ -42,7 +42,7 @@ pub struct Copied {
 /// # Errors
 /// [`StoreError::Transfer`] when the target has rows, or a table there differs from the source; the databases' own.
 /// Nothing is left in the target then.
-pub async fn transfer(
+pub async fn copy_to_postgres(
     from: &Db,
     to: &Db,
     mut report: impl FnMut(&Copied),
