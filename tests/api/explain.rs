@@ -4,7 +4,7 @@
 //! come up as well, and the server reports by `auto_explain` what it did. So this is about rows really read and sorted,
 //! not about estimates. Between the lists a marker statement names the next list in the server's log.
 
-use bailiwick_app::{App, Catalogue, bootstrap};
+use bailiwick_app::{App, Catalogue, operator};
 use bailiwick_demo::{self as demo, Plan};
 use bailiwick_domain::{OrgId, OrgType, PageRequest, SortDirection, SystemId, SystemStatus, Ts};
 use bailiwick_policy::Scope;
@@ -94,7 +94,7 @@ async fn fill_with(cluster: &Cluster, plan: &Plan) -> Db {
     db.migrate().await.unwrap();
     let (clock, entropy) = (Arc::new(ManualClock::new()), Arc::new(SeededEntropy::new(1)));
     let app = App::new(settings(), db.clone(), clock, entropy, Catalogue::built_in().clone()).unwrap();
-    bootstrap::ensure_owner(&app).await.unwrap();
+    operator::ensure_owner(&app).await.unwrap();
     let indexes = async || {
         let sql = "SELECT indexdef FROM pg_indexes WHERE tablename = 'systems' ORDER BY indexname";
         Q::new(sql).all::<(String,)>(&db).await.unwrap()

@@ -5,8 +5,8 @@
 
 mod background;
 pub mod backlog;
-pub mod bootstrap;
 pub mod metrics;
+pub mod operator;
 pub mod retention;
 pub mod static_files;
 

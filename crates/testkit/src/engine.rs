@@ -133,7 +133,7 @@ async fn prepare(url: &str) {
     db.migrate().await.expect("the migrations apply");
     let (clock, entropy) = (Arc::new(ManualClock::new()), Arc::new(SeededEntropy::new(1)));
     let app = build(settings(), db.clone(), clock, entropy, Catalogue::built_in().clone());
-    bailiwick_app::bootstrap::ensure_owner(&app).await.expect("an owner");
+    bailiwick_app::operator::ensure_owner(&app).await.expect("an owner");
     drop(app);
     db.close().await;
 }

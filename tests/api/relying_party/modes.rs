@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::mail;
-use bailiwick_app::bootstrap;
+use bailiwick_app::operator;
 use bailiwick_store::identities;
 use bailiwick_testkit::{api_test, parts::smtp::SmtpSink};
 use serde_json::json;
@@ -130,12 +130,12 @@ mod mails_show_where_people_sign_in {
 }
 
 api_test!(owners_are_made_without_a_password, |settings| elsewhere(settings), |t| async move {
-    let new = bootstrap::NewOwnerUser {
+    let new = operator::NewOwnerUser {
         email: "second@example.org".to_owned(),
         username: None,
         name: "Second".to_owned(),
         password: None,
     };
-    let id = bootstrap::create_owner_user(&t.app, &new).await.unwrap();
+    let id = operator::create_owner_user(&t.app, &new).await.unwrap();
     assert_eq!(identities::password(&t.app.platform.db, id).await.unwrap().unwrap().hash, None);
 });

@@ -104,7 +104,7 @@ api_test!(equal_names_share_nothing_and_nothing_comes_back_by_itself, |t| async 
     // Time passes, another process starts, a third of the name is created: the deleted one stays as it is.
     t.advance(std::time::Duration::from_secs(3600));
     let second = t.replica().await;
-    bailiwick_app::bootstrap::ensure_owner(&second.app).await.unwrap();
+    bailiwick_app::operator::ensure_owner(&second.app).await.unwrap();
     let owner = t.session(owner.id).await;
     let body = json!({"name": "Twin", "custom_data": {"vat": "twin 3"}});
     let third = send(&t, &owner, "POST", "/distributors", body).await.expect(201).data();

@@ -9,13 +9,13 @@ api_test!(the_first_start_creates_one_owner_however_many_processes_start, |t| as
     }
     tx.commit().await.unwrap();
     let (first, second) = (other(&t, |s| s.owner.password = None, Duration::ZERO), t.app.clone());
-    let (a, b) = tokio::join!(bootstrap::ensure_owner(&first), bootstrap::ensure_owner(&second));
+    let (a, b) = tokio::join!(operator::ensure_owner(&first), operator::ensure_owner(&second));
     let created = [a.unwrap(), b.unwrap()];
-    let is_created = |s: &&bootstrap::FirstStart| matches!(s, bootstrap::FirstStart::Created { .. });
+    let is_created = |s: &&operator::FirstStart| matches!(s, operator::FirstStart::Created { .. });
     assert_eq!(created.iter().filter(is_created).count(), 1);
-    let again = bootstrap::ensure_owner(&second).await.unwrap();
-    assert!(matches!(again, bootstrap::FirstStart::Done));
-    let token = bootstrap::issue_operator_token(&t.app, "OWNER@example.org").await.unwrap();
+    let again = operator::ensure_owner(&second).await.unwrap();
+    assert!(matches!(again, operator::FirstStart::Done));
+    let token = operator::issue_operator_token(&t.app, "OWNER@example.org").await.unwrap();
     let data = t.get("/api/me").bearer(&token).send().await.expect(200).data();
     assert_eq!((data["username"].as_str(), data["org_role"].as_str()), (Some("owner"), Some("Owner")));
     assert_eq!(data["user_roles"], json!(["Super Admin"]));
@@ -23,14 +23,14 @@ api_test!(the_first_start_creates_one_owner_however_many_processes_start, |t| as
 
 api_test!(a_further_owner_user_needs_good_fields, |t| async move {
     let create = |email: &str, username: Option<&str>, password: &str| {
-        let new = bootstrap::NewOwnerUser {
+        let new = operator::NewOwnerUser {
             email: email.to_owned(),
             username: username.map(str::to_owned),
             name: "N".to_owned(),
             password: Some(Secret::new(password.to_owned())),
         };
         let app = t.app.clone();
-        async move { bootstrap::create_owner_user(&app, &new).await.map_err(|e| e.to_string()) }
+        async move { operator::create_owner_user(&app, &new).await.map_err(|e| e.to_string()) }
     };
     for (email, username, password, key) in [
         ("nobody", None, PASSWORD, "email ("),
@@ -49,5 +49,5 @@ api_test!(a_further_owner_user_needs_good_fields, |t| async move {
             .await
             .unwrap();
     assert_eq!(names.into_iter().map(|n| n.0).collect::<Vec<_>>(), ["a_b", "a_b_1"]);
-    assert!(bootstrap::issue_operator_token(&t.app, "nobody@example.org").await.is_err());
+    assert!(operator::issue_operator_token(&t.app, "nobody@example.org").await.is_err());
 });

@@ -2,7 +2,7 @@
 //! authentication#provider-token-reads, account#me). The numbers in the names are the rules of spec:
 //! guarantees#identity.
 
-use bailiwick_app::{App, bootstrap};
+use bailiwick_app::{App, operator};
 use bailiwick_domain::{LoginId, SignInMethod, SignInMethods, Ts, UserId};
 use bailiwick_identity::{
     auth::{self, Session},
@@ -41,13 +41,13 @@ const PASSWORD: &str = "Quiet-Harbour-58-Lamps";
 
 /// A second user of the owner organization, so that the tests may suspend and delete a user.
 pub async fn user(t: &Test) -> UserId {
-    let new = bootstrap::NewOwnerUser {
+    let new = operator::NewOwnerUser {
         email: "second@example.org".to_owned(),
         username: None,
         name: "Second".to_owned(),
         password: Some(Secret::new(PASSWORD.to_owned())),
     };
-    bootstrap::create_owner_user(&t.app, &new).await.unwrap()
+    operator::create_owner_user(&t.app, &new).await.unwrap()
 }
 
 async fn session(t: &Test, user: UserId) -> Session {

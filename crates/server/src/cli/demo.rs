@@ -2,7 +2,7 @@
 
 use super::{first_start, messages, print};
 use crate::config::LogFormat;
-use bailiwick_app::{App, bootstrap};
+use bailiwick_app::{App, operator};
 use bailiwick_demo::{
     self as demo,
     life::{self, HistoryClock},
@@ -74,9 +74,9 @@ pub struct RemoveDemoArgs {
 /// sign in and look around.
 pub async fn run(app: &App, args: DemoArgs, clock: &HistoryClock) -> Result<(), String> {
     let mut credentials = args.credentials.map(Credentials::create).transpose()?;
-    let first = bootstrap::ensure_owner(app).await.map_err(|e| messages::of(&e, str::to_owned))?;
+    let first = operator::ensure_owner(app).await.map_err(|e| messages::of(&e, str::to_owned))?;
     first_start::print_without_address(app, first, LogFormat::Text);
-    if !args.into_existing && !bootstrap::is_untouched(app).await.map_err(|e| e.to_string())? {
+    if !args.into_existing && !operator::is_untouched(app).await.map_err(|e| e.to_string())? {
         credentials.map_or(Ok(()), Credentials::remove)?;
         return Err("this database has more than its first owner: use a database of its own, or --into-existing (with another \
              --seed, where this data is in it already)"

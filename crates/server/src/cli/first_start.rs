@@ -2,7 +2,7 @@
 
 use super::print;
 use crate::{config::LogFormat, telemetry};
-use bailiwick_app::{App, bootstrap::FirstStart};
+use bailiwick_app::{App, operator::FirstStart};
 use serde_json::json;
 
 /// Prints where to sign in, and the credentials, once the service answers.

@@ -4,7 +4,7 @@ use super::{
     CreateOwnerArgs, ResetSecondFactorArgs, SetPasswordArgs, UnlinkArgs, first_start, messages, note, print,
 };
 use crate::config::LogFormat;
-use bailiwick_app::{App, bootstrap};
+use bailiwick_app::{App, operator};
 use bailiwick_domain::validate;
 use bailiwick_identity::{factors, relying_party};
 use bailiwick_platform::{Secret, audit};
@@ -16,7 +16,7 @@ use std::{
 
 /// Adds a Super Admin to the owner organization; a generated password is printed once.
 pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
-    let first = bootstrap::ensure_owner(app).await.map_err(|e| messages::of(&e, str::to_owned))?;
+    let first = operator::ensure_owner(app).await.map_err(|e| messages::of(&e, str::to_owned))?;
     first_start::print_without_address(app, first, LogFormat::Text);
     let has_password = app.settings.identity.makes_accounts();
     if args.password_file.is_some() && !has_password {
@@ -31,13 +31,13 @@ pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
             (Some(text.trim_end_matches(['\r', '\n']).to_owned()), false)
         }
     };
-    let owner = bootstrap::NewOwnerUser {
+    let owner = operator::NewOwnerUser {
         email: args.email.clone(),
         username: args.username,
         name: args.name,
         password: password.clone().map(Secret::new),
     };
-    let id = bootstrap::create_owner_user(app, &owner).await;
+    let id = operator::create_owner_user(app, &owner).await;
     let id = id.map_err(|e| messages::of(&e, str::to_owned))?;
     let mut text = format!("created {} ({id})\n", args.email);
     if let Some(password) = password.filter(|_| generated) {
@@ -60,7 +60,7 @@ pub async fn set_password(app: &App, args: &SetPasswordArgs) -> Result<(), Strin
     let user = audit::actor(&app.platform, &args.user).await.map_err(|e| e.to_string())?;
     let password =
         if args.generate { validate::generate_password(&*app.platform.entropy) } else { read_password()? };
-    bootstrap::set_password(app, user, &password).await.map_err(|e| messages::of(&e, str::to_owned))?;
+    operator::set_password(app, user, &password).await.map_err(|e| messages::of(&e, str::to_owned))?;
     let mut text = format!("the password of {} is set, and their sessions have ended\n", args.user);
     if args.generate {
         text.push_str(&format!("password (shown only now): {password}\n"));

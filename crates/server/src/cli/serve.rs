@@ -10,8 +10,8 @@ use crate::{
 };
 use bailiwick_app::{
     App,
-    bootstrap::{self, FirstStart},
     database::{Db, analyze_restored},
+    operator::{self, FirstStart},
     traces::Traces,
 };
 use bailiwick_demo::life as demo;
@@ -116,7 +116,7 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Sto
     let config = &at_real_port(config, &bound);
     let app = compose::application(config, &secret, db, Arc::new(SystemClock))?;
     let static_files = app.static_files().map_err(|why| format!("http.static_dir: {why}"))?;
-    let first = bootstrap::ensure_owner(&app).await;
+    let first = operator::ensure_owner(&app).await;
     let first = first.map_err(|e| {
         let why = messages::of(&e, |key| config.with_origin(key));
         // A password, name or address in `owner` that breaks a rule.

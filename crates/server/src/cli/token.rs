@@ -1,13 +1,13 @@
 //! `bailiwick token <email>`
 
 use super::{TokenArgs, note, print};
-use bailiwick_app::{App, bootstrap};
+use bailiwick_app::{App, operator};
 use bailiwick_platform::processes::{self, TokensTaken};
 
 /// Prints an access token of the user. Anyone with both the database and the secret can impersonate any user anyway.
 /// The standard error names issuer and audience.
 pub async fn run(app: &App, args: &TokenArgs) -> Result<(), String> {
-    let token = bootstrap::issue_operator_token(app, &args.email).await.map_err(|e| e.to_string())?;
+    let token = operator::issue_operator_token(app, &args.email).await.map_err(|e| e.to_string())?;
     let tokens = &app.settings.tokens;
     let minutes = tokens.access.as_secs() / 60;
     note(&format!("issuer {}, audience {}, for {minutes} minutes", tokens.issuer, tokens.audience));

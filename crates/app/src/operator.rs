@@ -1,5 +1,5 @@
-//! The first start, before any user can sign in: creates the owner organization with its first user (spec:
-//! authentication#identity-modes). Also the operator's commands that need only the database and the secret.
+//! What the operator does before any user can sign in: the first start, which creates the owner organization with its
+//! first user (spec: authentication#identity-modes), and the commands that need only the database and the secret.
 
 use crate::App;
 use bailiwick_domain::{
