@@ -30,7 +30,7 @@ pub enum DependsOn {
     /// Organizations, their counts of systems, and the statuses of systems.
     Statuses,
     /// The systems that a filter finds, with their statuses.
-    Listed,
+    SystemsAndStatuses,
     /// Users, and the times of their last sign-ins.
     Logins,
     /// The systems that a filter finds, apart from their statuses.
@@ -51,7 +51,7 @@ impl DependsOn {
             DependsOn::People => people,
             DependsOn::Figures => ListEpochs { figures: all.figures, ..people },
             DependsOn::Statuses => ListEpochs { figures: all.figures, statuses: all.statuses, ..people },
-            DependsOn::Listed => {
+            DependsOn::SystemsAndStatuses => {
                 let (figures, systems, statuses) = (all.figures, all.systems, all.statuses);
                 ListEpochs { figures, systems, statuses, ..people }
             }
