@@ -70,7 +70,7 @@ api_test!(statuses_come_in_the_announced_shares, |t| async move {
             statuses: Some(vec![systems::StatusFilter::Is(status)]),
             ..systems::SystemFilter::default()
         };
-        let part = systems::Part {
+        let part = systems::OrderedPage {
             order: (systems::SystemOrder::Name, SortDirection::Asc),
             page: PageRequest { page: 1, page_size: 1 },
         };

@@ -189,7 +189,7 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, 
             let label = format!("systems by {word} {} for {who}", direction.as_str());
             mark(db, &label).await;
             for _ in 0..REPEATS {
-                let part = systems::Part { order: (order, direction), page: PAGE };
+                let part = systems::OrderedPage { order: (order, direction), page: PAGE };
                 let page = systems::list(db, scope, &Default::default(), part, counts).await;
                 assert_eq!(page.unwrap().rows.len(), 20, "{label}");
             }
@@ -197,7 +197,7 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, 
             let label = format!("systems by {word} {} for {who}, far behind", direction.as_str());
             mark(db, &label).await;
             for _ in 0..REPEATS {
-                let part = systems::Part { order: (order, direction), page: FAR };
+                let part = systems::OrderedPage { order: (order, direction), page: FAR };
                 systems::list(db, scope, &Default::default(), part, counts).await.unwrap();
             }
             done.push((label, PASSED_OVER));

@@ -22,7 +22,7 @@ pub(super) async fn run(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(Strin
         let label = format!("deleted systems by {order:?} for {who}, {}", filter.name.is_some());
         mark(db, &label).await;
         for _ in 0..REPEATS {
-            let part = systems::Part { order: (order, SortDirection::Desc), page: PAGE };
+            let part = systems::OrderedPage { order: (order, SortDirection::Desc), page: PAGE };
             systems::list(db, scope, filter, part, counts).await.unwrap();
         }
         done.push((label, bounds));

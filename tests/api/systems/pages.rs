@@ -5,7 +5,7 @@ use bailiwick_demo::{self as demo, Plan};
 use bailiwick_domain::{OrgId, PageRequest, SortDirection, SystemStatus};
 use bailiwick_policy::Scope;
 use bailiwick_store::systems::{
-    KnownCounts, Part, StatusFilter, SystemFilter, SystemOrder, list, stats::totals,
+    KnownCounts, OrderedPage, StatusFilter, SystemFilter, SystemOrder, list, stats::totals,
 };
 use uuid::Uuid;
 
@@ -35,7 +35,7 @@ async fn pages(
 ) -> (Vec<Uuid>, u64) {
     let (mut ids, mut page) = (Vec::new(), 1);
     loop {
-        let part = Part { order, page: PageRequest { page, page_size: 90 } };
+        let part = OrderedPage { order, page: PageRequest { page, page_size: 90 } };
         let found = list(&t.app.platform.db, scope, filter, part, known).await.unwrap();
         if found.rows.is_empty() {
             return (ids, found.total);

@@ -7,7 +7,7 @@ use bailiwick_policy::Scope;
 use bailiwick_store::{
     Db,
     systems::{
-        self, KnownCounts, Part, StatusFilter, SystemFilter, SystemOrder,
+        self, KnownCounts, OrderedPage, StatusFilter, SystemFilter, SystemOrder,
         stats::{totals, totals_at},
         status,
     },
@@ -85,7 +85,7 @@ async fn by_status(
     let order = (SystemOrder::Status, direction);
     let mut listed = Vec::new();
     for page in 1..=2 {
-        let part = Part { order, page: PageRequest { page, page_size: 5 } };
+        let part = OrderedPage { order, page: PageRequest { page, page_size: 5 } };
         let page = systems::list(db, scope, &filter, part, KnownCounts::default()).await.unwrap();
         listed.extend(page.rows.into_iter().map(|record| record.system.id));
     }

@@ -37,7 +37,7 @@ use bailiwick_platform::{
 use bailiwick_policy::{Action, Caller, Resource, Scope, decide, gate, hierarchy, list_scope};
 use bailiwick_store::{
     organizations,
-    systems::{self, KnownCounts, Part},
+    systems::{self, KnownCounts, OrderedPage},
 };
 
 pub use systems::{FILTERS, StatusFilter, SystemFilter, SystemOrder, SystemRecord};
@@ -61,7 +61,7 @@ pub async fn list(service: &Fleet, caller: &Caller, query: SystemQuery) -> Resul
 pub(crate) async fn list_within(service: &Fleet, scope: Scope, query: SystemQuery) -> Result<Page<System>> {
     let order = prepare(&query)?;
     let counts = known_counts(service, scope, &query, order.0).await?;
-    let part = Part { order, page: query.page };
+    let part = OrderedPage { order, page: query.page };
     let page = systems::list(&service.platform.db, &scope, &query.filter, part, counts).await?;
     Ok(page.map(|record| record.seen_from(&scope).system))
 }

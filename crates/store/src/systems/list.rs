@@ -89,9 +89,9 @@ struct Window {
     limit: u64,
 }
 
-/// Which part of a list is asked for, in which order.
+/// A page of a list that has this order.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub struct OrderedPage {
     /// Order and direction.
     pub order: (SystemOrder, SortDirection),
     pub page: PageRequest,
@@ -102,10 +102,10 @@ pub async fn list(
     db: &Db,
     scope: &Scope,
     filter: &SystemFilter,
-    part: Part,
+    part: OrderedPage,
     known_counts: KnownCounts,
 ) -> Result<Page<SystemRecord>, StoreError> {
-    let Part { order, page: request } = part;
+    let OrderedPage { order, page: request } = part;
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let spec = Spec::of(scope, filter, &expanded, order, known_counts);
     let total = spec.total(db).await?;

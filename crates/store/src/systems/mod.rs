@@ -14,7 +14,7 @@ pub mod status;
 
 pub(crate) use filter::own_marked;
 pub use filter::{FILTERS, StatusFilter, SystemFilter, SystemOrder};
-pub use list::{KnownCounts, Part, depends_on_status, list, total, walk, walk_query};
+pub use list::{KnownCounts, OrderedPage, depends_on_status, list, total, walk, walk_query};
 pub use row::SystemRecord;
 
 use crate::{
