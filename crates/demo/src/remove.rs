@@ -7,7 +7,7 @@ use bailiwick_platform::RequestContext;
 use bailiwick_policy::Caller;
 use bailiwick_store::demo::life as store;
 
-pub use store::Extent;
+pub use store::ObjectCounts;
 
 /// Systems elsewhere that are read at one time.
 const SOME: u64 = 500;
@@ -16,15 +16,15 @@ const SOME: u64 = 500;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removal {
     /// What `bailiwick demo` has made and is still there.
-    pub made: Extent,
+    pub made: ObjectCounts,
     /// What others have put into the organizations it has made: it goes with them.
-    pub added: Extent,
+    pub added: ObjectCounts,
 }
 
 impl Removal {
     /// Whether others have added nothing.
     pub fn is_pure(&self) -> bool {
-        self.added == Extent::default()
+        self.added == ObjectCounts::default()
     }
 }
 

@@ -6,7 +6,7 @@ use bailiwick_app::{App, operator};
 use bailiwick_demo::{
     self as demo,
     life::{self, HistoryClock},
-    remove::{self as removal, Extent},
+    remove::{self as removal, ObjectCounts},
 };
 use bailiwick_domain::Error;
 use clap::{Args, Subcommand};
@@ -144,7 +144,7 @@ pub async fn remove(app: &App, args: RemoveDemoArgs) -> Result<(), String> {
         return Ok(());
     };
     print(&format!("made by bailiwick demo: {}\n", counted(&made)));
-    if added != Extent::default() {
+    if added != ObjectCounts::default() {
         print(&format!("put into its organizations by others: {}\n", counted(&added)));
         if !args.with_added {
             return Err("move that first, or give --with-added to take it out too".to_owned());
@@ -159,8 +159,8 @@ pub async fn remove(app: &App, args: RemoveDemoArgs) -> Result<(), String> {
     Ok(())
 }
 
-fn counted(extent: &Extent) -> String {
-    let Extent { organizations, users, systems } = extent;
+fn counted(extent: &ObjectCounts) -> String {
+    let ObjectCounts { organizations, users, systems } = extent;
     format!("{organizations} organizations, {users} users, {systems} systems")
 }
 

@@ -256,7 +256,7 @@ pub async fn applications(
 
 /// Numbers of objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Extent {
+pub struct ObjectCounts {
     pub organizations: u64,
     pub users: u64,
     pub systems: u64,
@@ -264,14 +264,14 @@ pub struct Extent {
 
 /// What all loads together have made and is still there; and what others have put into the organizations they have
 /// made.
-pub async fn extent(on: &mut Tx) -> Result<(Extent, Extent), StoreError> {
+pub async fn extent(on: &mut Tx) -> Result<(ObjectCounts, ObjectCounts), StoreError> {
     Ok((numbers(EXTENT, on).await?, numbers(ADDED, on).await?))
 }
 
-async fn numbers(sql: &str, on: &mut Tx) -> Result<Extent, StoreError> {
+async fn numbers(sql: &str, on: &mut Tx) -> Result<ObjectCounts, StoreError> {
     let (organizations, users, systems): (i64, i64, i64) = Q::new(sql).one(on).await?;
     let number = |n: i64| u64::try_from(n).unwrap_or(0);
-    Ok(Extent { organizations: number(organizations), users: number(users), systems: number(systems) })
+    Ok(ObjectCounts { organizations: number(organizations), users: number(users), systems: number(systems) })
 }
 
 /// The made organizations that are below none that was made: with them all others go.
