@@ -27,7 +27,7 @@ use tokio::{
 };
 use tracing::{Instrument, field::Empty};
 use uuid::Uuid;
-use wire::{Fault, Outgoing, Pool, Targets, WholeAnswer, with_query};
+use wire::{Outgoing, Pool, Targets, WholeAnswer, WireFault, with_query};
 
 /// Largest answer that is read (spec: alerts#answers).
 pub const ANSWER_BYTES: usize = 16 * 1024 * 1024;
@@ -418,12 +418,12 @@ impl RouterClient {
                     Ok(answered)
                 }
             },
-            Ok(Err(Fault::NotSent(log) | Fault::Broken(log))) => {
+            Ok(Err(WireFault::NotSent(log) | WireFault::Broken(log))) => {
                 pass.failed();
                 let authority = outgoing.uri.authority().map_or("", |authority| authority.as_str());
                 Err(RouterError::Unavailable(format!("{authority}: {log}")))
             }
-            Ok(Err(Fault::TooLarge)) => {
+            Ok(Err(WireFault::TooLarge)) => {
                 // The router works; the limit of one tenant must not open the breaker for all.
                 pass.succeeded();
                 Err(RouterError::Unavailable(format!("an answer of more than {ANSWER_BYTES} bytes")))
@@ -435,7 +435,7 @@ impl RouterClient {
         }
     }
 
-    async fn tries(&self, outgoing: &Outgoing<'_>, repeat: Repeat) -> Result<WholeAnswer, Fault> {
+    async fn tries(&self, outgoing: &Outgoing<'_>, repeat: Repeat) -> Result<WholeAnswer, WireFault> {
         let began = Instant::now();
         let mut result = self.pool.exchange(outgoing).await;
         for pause in PAUSES {
@@ -449,11 +449,11 @@ impl RouterClient {
     }
 }
 
-fn may_repeat(result: &Result<WholeAnswer, Fault>, repeat: Repeat) -> bool {
+fn may_repeat(result: &Result<WholeAnswer, WireFault>, repeat: Repeat) -> bool {
     match result {
-        Err(Fault::NotSent(_)) => true,
-        Err(Fault::TooLarge) => false,
-        Err(Fault::Broken(_)) => repeat == Repeat::Always,
+        Err(WireFault::NotSent(_)) => true,
+        Err(WireFault::TooLarge) => false,
+        Err(WireFault::Broken(_)) => repeat == Repeat::Always,
         Ok(answered) => {
             repeat == Repeat::Always && answered.status.is_server_error() && !is_unknown_tenant(answered)
         }

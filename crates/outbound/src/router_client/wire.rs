@@ -62,7 +62,7 @@ pub(super) struct WholeAnswer {
 
 /// Why there is none.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum WireFault {
     /// No connection: nothing was sent.
     NotSent(String),
     /// It broke on the way.
@@ -97,15 +97,15 @@ impl Pool {
     }
 
     /// Sends a request and reads the whole answer.
-    pub(super) async fn exchange(&self, outgoing: &Outgoing<'_>) -> Result<WholeAnswer, Fault> {
-        let request = outgoing.to_request().map_err(|e| Fault::NotSent(e.to_string()))?;
+    pub(super) async fn exchange(&self, outgoing: &Outgoing<'_>) -> Result<WholeAnswer, WireFault> {
+        let request = outgoing.to_request().map_err(|e| WireFault::NotSent(e.to_string()))?;
         let response = match self {
             Pool::Plain(client) => client.request(request).await,
             Pool::Tls(client) => client.request(request).await,
         };
         let response = response.map_err(|e| {
             let text = with_causes(&e);
-            if e.is_connect() { Fault::NotSent(text) } else { Fault::Broken(text) }
+            if e.is_connect() { WireFault::NotSent(text) } else { WireFault::Broken(text) }
         })?;
         let (head, body) = response.into_parts();
         Ok(WholeAnswer { status: head.status, body: read(body).await? })
@@ -137,19 +137,19 @@ impl Outgoing<'_> {
 }
 
 /// Reads at most [`ANSWER_BYTES`].
-async fn read(mut body: Incoming) -> Result<Bytes, Fault> {
+async fn read(mut body: Incoming) -> Result<Bytes, WireFault> {
     if body.size_hint().lower() > ANSWER_BYTES as u64 {
-        return Err(Fault::TooLarge);
+        return Err(WireFault::TooLarge);
     }
     let mut all = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|e| Fault::Broken(with_causes(&e)))?;
+        let frame = frame.map_err(|e| WireFault::Broken(with_causes(&e)))?;
         let Ok(data) = frame.into_data() else { continue };
         if all.is_empty() && body.is_end_stream() && data.len() <= ANSWER_BYTES {
             return Ok(data);
         }
         if all.len() + data.len() > ANSWER_BYTES {
-            return Err(Fault::TooLarge);
+            return Err(WireFault::TooLarge);
         }
         all.extend_from_slice(&data);
     }
