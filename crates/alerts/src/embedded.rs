@@ -40,7 +40,7 @@ const ROWS_PER_LIMIT: u64 = 20;
 const WAIT: Duration = Duration::from_secs(20);
 
 /// Group commit of pushes.
-pub(super) type Pushes = GroupCommit<Push, Result<Outcome, Fault>>;
+pub(super) type Pushes = GroupCommit<Push, Result<PushOutcome, Fault>>;
 
 /// One system's push.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ pub(super) struct Push {
 
 /// The result of one push.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Outcome {
+pub(super) struct PushOutcome {
     /// New alerts beyond a limit were not stored.
     is_over_limit: bool,
 }
@@ -78,8 +78,8 @@ pub(super) async fn push(
     let push = Push { tenant: who.tenant, system_key, now, alerts, origin };
     let pushes = service.state.pushes.get_or_init(|| start(service));
     match tokio::time::timeout(WAIT, pushes.submit(push)).await {
-        Ok(Ok(Ok(Outcome { is_over_limit: false }))) => Ok(()),
-        Ok(Ok(Ok(Outcome { is_over_limit: true }))) => Err(Fault::AlertLimit),
+        Ok(Ok(Ok(PushOutcome { is_over_limit: false }))) => Ok(()),
+        Ok(Ok(Ok(PushOutcome { is_over_limit: true }))) => Err(Fault::AlertLimit),
         Ok(Ok(Err(fault))) => Err(fault),
         Ok(Err(lost)) => Err(Fault::not_ready(lost.0.to_string())),
         Err(_) => Err(Fault::Database(format!("no commit within {} s", WAIT.as_secs_f64()))),
@@ -140,7 +140,7 @@ async fn store_group(
     db: Db,
     rules: Rules,
     group: Vec<Push>,
-) -> Result<Vec<Result<Outcome, Fault>>, std::convert::Infallible> {
+) -> Result<Vec<Result<PushOutcome, Fault>>, std::convert::Infallible> {
     match store(&db, rules, &group).await {
         Ok(outcomes) => return Ok(outcomes.into_iter().map(Ok).collect()),
         Err(e) if e.is_transient() && !e.is_collision() => {
@@ -159,14 +159,14 @@ async fn store_group(
     Ok(outcomes)
 }
 
-async fn store(db: &Db, rules: Rules, group: &[Push]) -> Result<Vec<Outcome>, StoreError> {
+async fn store(db: &Db, rules: Rules, group: &[Push]) -> Result<Vec<PushOutcome>, StoreError> {
     let tenants: BTreeSet<OrgId> = group.iter().map(|p| p.tenant).collect();
     let keys: BTreeSet<(OrgId, Fingerprint)> =
         group.iter().flat_map(|p| p.alerts.iter().map(|a| (p.tenant, a.fingerprint()))).collect();
     let keys: Vec<(OrgId, String)> = keys.into_iter().map(|(t, f)| (t, f.to_string())).collect();
     let mut tx = db.begin().await?;
     let held = lock_for_writing(&mut tx, tenants).await?;
-    let mut state = State {
+    let mut state = GroupState {
         tx,
         held,
         rules,
@@ -183,7 +183,7 @@ async fn store(db: &Db, rules: Rules, group: &[Push]) -> Result<Vec<Outcome>, St
     state.read_counts(group).await?;
     let mut outcomes = Vec::with_capacity(group.len());
     for push in group {
-        let mut outcome = Outcome::default();
+        let mut outcome = PushOutcome::default();
         for alert in &push.alerts {
             outcome.is_over_limit |= !state.take(push, alert).await?;
         }
@@ -194,7 +194,7 @@ async fn store(db: &Db, rules: Rules, group: &[Push]) -> Result<Vec<Outcome>, St
 }
 
 /// The rows a group concerns, as they become.
-struct State {
+struct GroupState {
     tx: Tx,
     held: Held,
     rules: Rules,
@@ -210,7 +210,7 @@ struct Kept {
     is_changed: bool,
 }
 
-impl State {
+impl GroupState {
     /// Takes one alert in; false when it is new and beyond a limit.
     async fn take(&mut self, push: &Push, posted: &PostedAlert) -> Result<bool, StoreError> {
         let key = (push.tenant, posted.fingerprint());

@@ -287,7 +287,7 @@ async fn deliver_to(service: &Alerts, client: &RouterClient, tenant: OrgId) -> R
             break;
         }
         leased += claimed.alerts.len();
-        let Sent { left, smallest_refused } = send(service, client, &claimed, &mut requests).await?;
+        let SendResult { left, smallest_refused } = send(service, client, &claimed, &mut requests).await?;
         match smallest_refused {
             None if left.is_empty() => waiting.set_at_once(tenant, limit.saturating_mul(2)),
             // The next delivery starts with the size that this one has reached, however slowly the router refuses.
@@ -308,7 +308,7 @@ async fn deliver_to(service: &Alerts, client: &RouterClient, tenant: OrgId) -> R
 }
 
 /// The results of leased alerts.
-struct Sent {
+struct SendResult {
     /// Alerts to be retried; all others were delivered or finally refused, and are out of the queue.
     left: Vec<Queued>,
     /// Size of the smallest refused request with several alerts.
@@ -322,7 +322,7 @@ async fn send(
     client: &RouterClient,
     claimed: &Claimed,
     requests: &mut usize,
-) -> Result<Sent, StoreError> {
+) -> Result<SendResult, StoreError> {
     let client = client.within(service.settings.alerting.limits.write_timeout);
     let (mut refused, mut smallest_refused) = (Vec::new(), None);
     let mut parts = vec![claimed.alerts.as_slice()];
@@ -362,7 +362,7 @@ async fn send(
             "queued alerts were dropped: the router refuses them"
         );
     }
-    Ok(Sent { left: parts.concat(), smallest_refused })
+    Ok(SendResult { left: parts.concat(), smallest_refused })
 }
 
 /// Removes a part from the queue at once: the router has answered for it.

@@ -111,7 +111,7 @@ pub async fn save(service: &Alerts, body: &[u8]) -> Result<()> {
         if !alert.status.eq_ignore_ascii_case("resolved") || system_key.is_empty() {
             continue;
         }
-        sent.push(Sent { system_key, labels, alert });
+        sent.push(ResolvedAlert { system_key, labels, alert });
     }
     if sent.is_empty() {
         return Ok(());
@@ -126,13 +126,13 @@ pub async fn save(service: &Alerts, body: &[u8]) -> Result<()> {
 }
 
 /// Something that was resolved and names a system.
-struct Sent {
+struct ResolvedAlert {
     system_key: String,
     labels: Labels,
     alert: ReportedAlert,
 }
 
-impl Sent {
+impl ResolvedAlert {
     /// The event of an alert whose system the service knows. Only then are its times read: alerts of other senders may
     /// have any content.
     fn note(self, tenant: OrgId, at: Ts, receiver: &str) -> Result<Note> {
@@ -157,7 +157,7 @@ fn tidy(labels: &Labels) -> Labels {
     Labels::from_pairs(labels.iter().map(|(name, value)| (clean(name), clean(value))).collect())
 }
 
-async fn commit(service: &Alerts, sent: Vec<Sent>, receiver: &str) -> Result<()> {
+async fn commit(service: &Alerts, sent: Vec<ResolvedAlert>, receiver: &str) -> Result<()> {
     let at = service.platform.now();
     let mut tx = service.platform.db.begin_relaxed().await?;
     let systems: BTreeSet<String> = sent.iter().map(|one| one.system_key.clone()).collect();
