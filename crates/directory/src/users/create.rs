@@ -3,7 +3,7 @@
 
 use super::{
     UserBody, UserView, audited, distinct,
-    fields::{Accepted, Sent, accept, sent_values},
+    fields::{Accepted, SentFields, accept, sent_values},
     grant_organization, shown,
 };
 use crate::Directory;
@@ -46,7 +46,7 @@ pub async fn create(
     outside_owner_organization(Action::Create, node.org_type)
         .map_err(|e| e.with_values(&[("organization_id", &organization_id)]))?;
     let id: UserId = service.platform.fresh();
-    let sent = Sent {
+    let sent = SentFields {
         name: body.name.as_deref().unwrap_or_default(),
         email: body.email.as_deref().unwrap_or_default(),
         username: body.username.as_deref().filter(|u| !u.is_empty()),

@@ -9,7 +9,7 @@ use bailiwick_store::users;
 use serde_json::{Map, Value};
 
 /// The fields of a body, absent ones filled in from the present user.
-pub(super) struct Sent<'a> {
+pub(super) struct SentFields<'a> {
     pub name: &'a str,
     pub email: &'a str,
     /// None = to be derived from the address.
@@ -43,7 +43,7 @@ pub(super) fn sent_values<'a>(
     [("email", text(email)), ("username", text(username)), ("phone", text(phone))]
 }
 
-pub(super) async fn accept(service: &Directory, id: UserId, sent: Sent<'_>) -> Result<Accepted> {
+pub(super) async fn accept(service: &Directory, id: UserId, sent: SentFields<'_>) -> Result<Accepted> {
     let present = sent.present;
     // What is stored stays valid: it was accepted under the rules of its time.
     let mut email = match present {

@@ -2,7 +2,7 @@
 
 use super::{
     audited,
-    fields::{Accepted, Sent, accept, sent_values},
+    fields::{Accepted, SentFields, accept, sent_values},
     update::mails,
 };
 use crate::Directory;
@@ -135,8 +135,8 @@ fn updated_fields(body: &OwnInfo) -> Result<Vec<&'static str>> {
     Ok(updated)
 }
 
-fn sent<'a>(body: &'a OwnInfo, user: &'a User) -> Sent<'a> {
-    Sent {
+fn sent<'a>(body: &'a OwnInfo, user: &'a User) -> SentFields<'a> {
+    SentFields {
         name: body.name.as_deref().unwrap_or(&user.name),
         email: body.email.as_deref().unwrap_or(&user.email),
         username: Some(&user.username),

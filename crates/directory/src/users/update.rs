@@ -2,7 +2,7 @@
 
 use super::{
     UserBody, UserView, audited, authorize_on_condition, distinct,
-    fields::{Accepted, Sent, accept, sent_values},
+    fields::{Accepted, SentFields, accept, sent_values},
     grant_organization, load, shown,
 };
 use crate::Directory;
@@ -103,8 +103,12 @@ fn allow_result(
     }
 }
 
-fn sent<'a>(body: &'a UserBody, user: &'a User, moving: Option<&(Granted<OrgId>, OrgNode)>) -> Sent<'a> {
-    Sent {
+fn sent<'a>(
+    body: &'a UserBody,
+    user: &'a User,
+    moving: Option<&(Granted<OrgId>, OrgNode)>,
+) -> SentFields<'a> {
+    SentFields {
         name: body.name.as_deref().unwrap_or(&user.name),
         email: body.email.as_deref().unwrap_or(&user.email),
         username: Some(body.username.as_deref().unwrap_or(&user.username)),
