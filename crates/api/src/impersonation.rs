@@ -9,7 +9,7 @@ use crate::{
 use axum::{body::Body, extract::FromRequestParts};
 use bailiwick_app::App;
 use bailiwick_domain::{Error, ImpersonationId, Result};
-use bailiwick_identity::impersonation::{self, Acting, Call, OpenEntry, Sent, of_body, shown_address};
+use bailiwick_identity::impersonation::{self, Acting, Call, OpenEntry, SentBody, of_body, shown_address};
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, Uri, header, request::Parts};
 use http_body_util::BodyExt;
@@ -82,7 +82,7 @@ impl Record {
     /// Completes it with the status of the answer.
     pub(crate) async fn complete(self, status: StatusCode) {
         let data = self.upload.map(|upload| {
-            let sent = Sent::Bytes(upload.seen.load(Ordering::Relaxed));
+            let sent = SentBody::Bytes(upload.seen.load(Ordering::Relaxed));
             of_body(sent, upload.content_type.as_deref(), false)
         });
         let words = status.canonical_reason().unwrap_or("Unknown");
@@ -124,7 +124,7 @@ async fn look_at(
     let length = content_length(&parts.headers);
     if route.is_upload() {
         if let Some(size) = length {
-            return Ok((Some(of_body(Sent::Bytes(size), content_type.as_deref(), false)), None, body));
+            return Ok((Some(of_body(SentBody::Bytes(size), content_type.as_deref(), false)), None, body));
         }
         let seen = Arc::new(AtomicU64::new(0));
         let counter = seen.clone();
@@ -147,14 +147,14 @@ async fn look_at(
             // At most this much of any body is read; the full size is only known if the client has announced it.
             let size = length.unwrap_or(limit as u64);
             parts.extensions.insert(Unread(e.into()));
-            Ok((Some(of_body(Sent::Bytes(size), content_type.as_deref(), false)), None, Body::empty()))
+            Ok((Some(of_body(SentBody::Bytes(size), content_type.as_deref(), false)), None, Body::empty()))
         }
     }
 }
 
 async fn redacted(body: Bytes, content_type: Option<String>, has_webhooks: bool) -> Result<String> {
     let is_small = body.len() <= SMALL_BODY_BYTES;
-    let work = move || of_body(Sent::Whole(&body), content_type.as_deref(), has_webhooks);
+    let work = move || of_body(SentBody::Whole(&body), content_type.as_deref(), has_webhooks);
     if is_small {
         return Ok(work());
     }

@@ -19,7 +19,7 @@ use bailiwick_domain::{Error, Result};
 use bailiwick_identity::{
     auth::is_fresh_sign_in_required,
     console::{self, BrowserSession},
-    impersonation::{self, Call, OpenEntry, Sent, of_body, shown_address},
+    impersonation::{self, Call, OpenEntry, SentBody, of_body, shown_address},
 };
 use bailiwick_platform::{RequestContext, replica, shared_read::sharing_reads};
 use bailiwick_policy::{Caller, Permission};
@@ -199,7 +199,7 @@ async fn open(
         // Of a file its size is recorded; the page reads it.
         let size = parts.headers.get(header::CONTENT_LENGTH).and_then(|size| size.to_str().ok());
         let size = size.and_then(|size| size.parse().ok()).unwrap_or_default();
-        data = Some(of_body(Sent::Bytes(size), content_type, false));
+        data = Some(of_body(SentBody::Bytes(size), content_type, false));
     } else if parts.method == Method::POST {
         let bytes = read(body, MAX_FORM_BYTES, FORM_TIME).await?;
         data = (!bytes.is_empty()).then(|| of_form(parts.uri.path(), content_type, &bytes));
@@ -220,8 +220,8 @@ fn of_form(path: &str, content_type: Option<&str>, body: &[u8]) -> String {
     let has_webhooks = has_webhooks(path);
     let is_form = content_type.is_some_and(|media| media.starts_with("application/x-www-form-urlencoded"));
     match Form::read(body).to_json().filter(|_| is_form) {
-        Some(fields) => of_body(Sent::Whole(fields.to_string().as_bytes()), content_type, has_webhooks),
-        None => of_body(Sent::Bytes(body.len() as u64), content_type, has_webhooks),
+        Some(fields) => of_body(SentBody::Whole(fields.to_string().as_bytes()), content_type, has_webhooks),
+        None => of_body(SentBody::Bytes(body.len() as u64), content_type, has_webhooks),
     }
 }
 

@@ -27,7 +27,7 @@ pub use end::{end_by_token, end_own};
 pub use queries::count_old;
 pub use queries::{Purged, audit, over_at, purge, session, sessions};
 pub use record::{Call, OpenEntry, open};
-pub use redact::{Sent, is_secret, of_body, shown_address};
+pub use redact::{SentBody, is_secret, of_body, shown_address};
 pub use start::{Started, start};
 pub(crate) use status::open_of;
 pub use status::{Current, Recovery, Status, status, status_of};

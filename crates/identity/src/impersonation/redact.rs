@@ -19,7 +19,7 @@ const TYPE_CHARS: usize = 100;
 
 /// The body of a request.
 #[derive(Clone, Copy, Debug)]
-pub enum Sent<'a> {
+pub enum SentBody<'a> {
     /// The complete body.
     Whole(&'a [u8]),
     /// The size of an upload, or of a body that was truncated.
@@ -27,10 +27,10 @@ pub enum Sent<'a> {
 }
 
 /// The recorded form of a body. `content_type`: its header. `has_webhooks`: the operation takes addresses of webhooks.
-pub fn of_body(sent: Sent<'_>, content_type: Option<&str>, has_webhooks: bool) -> String {
+pub fn of_body(sent: SentBody<'_>, content_type: Option<&str>, has_webhooks: bool) -> String {
     let size = match sent {
-        Sent::Bytes(size) => size,
-        Sent::Whole(body) => {
+        SentBody::Bytes(size) => size,
+        SentBody::Whole(body) => {
             // A bare text or number has no key, so it cannot be classified.
             let value: Option<Value> = serde_json::from_slice(without_mark(body)).ok();
             let value = value.filter(|v| v.is_object() || v.is_array());

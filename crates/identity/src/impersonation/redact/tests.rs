@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 fn whole(body: &[u8], content_type: Option<&str>) -> String {
-    of_body(Sent::Whole(body), content_type, true)
+    of_body(SentBody::Whole(body), content_type, true)
 }
 
 /// A secret that no record may contain.
@@ -115,7 +115,7 @@ fn an_address_in_text_that_only_looks_like_json_is_redacted() {
         let redacted = whole(body.as_bytes(), None);
         assert!(!redacted.contains(HIDDEN), "{redacted}");
         // Elsewhere an address is nothing secret.
-        let redacted = of_body(Sent::Whole(body.as_bytes()), None, false);
+        let redacted = of_body(SentBody::Whole(body.as_bytes()), None, false);
         assert_eq!(redacted, body);
     }
 }
