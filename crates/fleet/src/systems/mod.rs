@@ -103,11 +103,8 @@ async fn listed(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<
         return Ok(None);
     }
     let total = systems::total(&service.platform.db, &scope, filter, KnownCounts::default());
-    let shows = if systems::depends_on_status(filter) {
-        DependsOn::SystemsAndStatuses
-    } else {
-        DependsOn::Systems
-    };
+    let shows =
+        if systems::depends_on_status(filter) { DependsOn::SystemsAndStatuses } else { DependsOn::Systems };
     let other = answer_cache::key_text(filter);
     answer_cache::number(&service.platform, shows, "systems/listed", scope, other, total).await.map(Some)
 }

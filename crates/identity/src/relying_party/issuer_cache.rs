@@ -33,6 +33,13 @@ pub(super) struct IssuerDocuments {
 
 type Flight = Shared<BoxFuture<'static, Result<IssuerDocuments, IssuerError>>>;
 
+/// What the memory knows of the documents.
+enum Cached {
+    Known(Result<IssuerDocuments, IssuerError>),
+    /// The fetch to wait for.
+    Fetching(Flight),
+}
+
 #[derive(Default)]
 struct State {
     description: Option<(Ts, Arc<Discovery>)>,
@@ -77,8 +84,8 @@ impl IssuerCache {
     /// The description alone.
     pub(super) async fn description(&self, service: &Identity) -> Result<Arc<Discovery>, IssuerError> {
         let description = match self.ask(service, Freshness::Description) {
-            Ok(answer) => answer.map(|documents| documents.description),
-            Err(flight) => flight.await.map(|documents| documents.description),
+            Cached::Known(answer) => answer.map(|documents| documents.description),
+            Cached::Fetching(flight) => flight.await.map(|documents| documents.description),
         };
         // Old endpoints are better than none, and unreadable keys must not make the endpoints unknown.
         description.or_else(|e| self.state().description.as_ref().map(|(_, old)| old.clone()).ok_or(e))
@@ -91,19 +98,15 @@ impl IssuerCache {
         want: Freshness<'_>,
     ) -> Result<IssuerDocuments, IssuerError> {
         match self.ask(service, want) {
-            Ok(answer) => answer,
-            Err(flight) => flight.await,
+            Cached::Known(answer) => answer,
+            Cached::Fetching(flight) => flight.await,
         }
     }
 
     /// The cached value, or the fetch to wait for.
-    fn ask(
-        &self,
-        service: &Identity,
-        want: Freshness<'_>,
-    ) -> Result<Result<IssuerDocuments, IssuerError>, Flight> {
+    fn ask(&self, service: &Identity, want: Freshness<'_>) -> Cached {
         let Some(external) = &service.external else {
-            return Ok(Err(IssuerError::Unreachable("there is no issuer".to_owned())));
+            return Cached::Known(Err(IssuerError::Unreachable("there is no issuer".to_owned())));
         };
         let (now, settings) = (service.platform.now(), &external.settings);
         let mut state = self.state();
@@ -113,10 +116,10 @@ impl IssuerCache {
             Freshness::OtherThan(keys) => state.other(now, settings.keys_life, keys),
         };
         if let Some(answer) = answer.or_else(|| state.failed(now).map(Err)) {
-            return Ok(answer);
+            return Cached::Known(answer);
         }
         if let Some(flight) = &state.flight {
-            return Err(flight.clone());
+            return Cached::Fetching(flight.clone());
         }
         state.tried = Some((now, None));
         let old = state.description.as_ref().filter(|(at, _)| is_within(*at, now, DESCRIPTION_LIFE));
@@ -127,7 +130,7 @@ impl IssuerCache {
         // Continues by itself, but not beyond the end of the service.
         let (stop, driven) = (service.platform.stop.clone(), flight.clone());
         service.platform.tasks.spawn(async move { stop.run_until_cancelled(driven).await });
-        Err(flight)
+        Cached::Fetching(flight)
     }
 }
 
