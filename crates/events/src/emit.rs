@@ -9,6 +9,7 @@ use bailiwick_store::{
     events::{self, About, NewEvent},
 };
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 /// An event without its time.
 #[derive(Clone, Debug)]
@@ -149,14 +150,7 @@ impl EventDraft {
 
     /// Adds the names of the fields that differ.
     pub fn with_changes(self, before: &Value, after: &Value) -> EventDraft {
-        let empty = Map::new();
-        let (before, after) = (before.as_object().unwrap_or(&empty), after.as_object().unwrap_or(&empty));
-        let mut changed: Vec<&String> = after
-            .iter()
-            .filter(|(key, value)| before.get(*key) != Some(*value))
-            .map(|(key, _)| key)
-            .collect();
-        changed.sort_unstable();
+        let changed = differing(before, after);
         self.with(json!({ "changed": changed }))
     }
 
@@ -175,5 +169,23 @@ impl EventDraft {
     ) -> Result<(), StoreError> {
         let all: Vec<NewEvent> = all.map(|draft| NewEvent { at, ..draft.0 }).collect();
         events::write(tx, &all).await
+    }
+}
+
+/// The keys whose values differ, in alphabetical order; a key that one of the two lacks is among them.
+fn differing<'a>(before: &'a Value, after: &'a Value) -> BTreeSet<&'a String> {
+    let keys = [before, after].into_iter().filter_map(Value::as_object).flat_map(Map::keys);
+    keys.filter(|key| before.get(*key) != after.get(*key)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_that_leaves_itself_out_has_changed_too() {
+        let (before, after) =
+            (json!({"kept": 1, "cleared": 2, "other": 3}), json!({"kept": 1, "other": 4, "added": 5}));
+        assert_eq!(json!(differing(&before, &after)), json!(["added", "cleared", "other"]));
     }
 }

@@ -1,7 +1,8 @@
 //! Events for other software (docs/events.md): listed, streamed and delivered, each to the callers who may read its
 //! object.
 //!
-//! To add one: a type in [`kinds`], and [`EventDraft`] in the use case's transaction.
+//! To add one, follow the row "kind of event" in docs/architecture.md; the use case writes its [`EventDraft`] in the
+//! transaction of the change.
 
 pub mod deliver;
 mod delivery_slots;

@@ -35,7 +35,7 @@ Example Two Ltd,,IT99999999992,\"2 Sample Street, Floor 3\",London,John Sample,i
 ";
 
 const VAT: &str = "vat_number";
-/// Positions in [`COLUMNS`] of the three that are not keys of `custom_data` by the same name.
+/// Positions in [`COLUMNS`] of those that are not keys of `custom_data` by the same name.
 const NAME_AT: usize = 0;
 const DESCRIPTION_AT: usize = 1;
 const VAT_AT: usize = 2;
