@@ -5,16 +5,18 @@
 //! request; the caller rebuilds bodies and queries. Answers are read whole, up to 16 MiB, and checked here.
 
 mod breaker;
+mod error;
 mod health;
 mod push_coalescing;
 mod tenant_share;
 mod wire;
 
 use crate::traces::traceparent;
-use bailiwick_alertmanager::{Reject, answer::passable_refusal};
+use bailiwick_alertmanager::answer::passable_refusal;
 use bailiwick_domain::{Clock, Ts};
 use breaker::Breaker;
 use bytes::Bytes;
+pub use error::RouterError;
 pub use health::Health;
 use health::Meters;
 use http::{Method, StatusCode, Uri};
@@ -79,58 +81,6 @@ pub struct RouterConfig {
     /// Time for a POST, all tries together.
     pub write_timeout: Duration,
 }
-
-/// Why a request has no result. The texts are for the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RouterError {
-    /// The settings cannot be used.
-    Config(String),
-    /// Unreachable, unreadable, or an unexpected answer: 502.
-    Unavailable(String),
-    /// No answer in time: 504.
-    TimedOut,
-    /// Not ready, breaker open, too many requests in flight: 503.
-    NotReady(String),
-    /// The tenant does not run there (spec: alerts#waiting-tenants).
-    UnknownTenant,
-    /// The router refuses a tenant's configuration.
-    Rejected(String),
-    /// A POST was refused with a text that the client may see (400, 404 or 422).
-    Refused(Reject),
-}
-
-impl fmt::Display for RouterError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RouterError::Config(log) => write!(f, "alert router settings: {log}"),
-            RouterError::Unavailable(log) => write!(f, "alert router unavailable: {log}"),
-            RouterError::TimedOut => f.write_str("alert router timed out"),
-            RouterError::NotReady(log) => write!(f, "alert router not ready: {log}"),
-            RouterError::UnknownTenant => f.write_str("the tenant does not run at the alert router"),
-            RouterError::Rejected(log) => write!(f, "alert router refuses the configuration: {log}"),
-            RouterError::Refused(reject) => {
-                write!(f, "alert router refused with {}: {}", reject.status, reject.render().trim_end())
-            }
-        }
-    }
-}
-
-impl RouterError {
-    /// One word for traces.
-    const fn word(&self) -> &'static str {
-        match self {
-            RouterError::Config(_) => "config",
-            RouterError::Unavailable(_) => "unavailable",
-            RouterError::TimedOut => "timed_out",
-            RouterError::NotReady(_) => "not_ready",
-            RouterError::UnknownTenant => "unknown_tenant",
-            RouterError::Rejected(_) => "rejected",
-            RouterError::Refused(_) => "refused",
-        }
-    }
-}
-
-impl std::error::Error for RouterError {}
 
 /// The system or service that a request is made for.
 #[derive(Clone, Copy, Debug)]
