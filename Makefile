@@ -43,7 +43,7 @@ run: need-build ## build and start the service with everything built in: http://
 test: need-test ## all tests, both databases, a real Alertmanager, Prometheus, vmalert, mail server, identity provider and object storage
 	@echo 'Compiling the tests, then running them: about half an hour on two cores the first time.'
 	$(CARGO) test $(LOCKED) --workspace --no-run
-	others=$$(mktemp); trap 'rm -f "$$others"' EXIT; export RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))}; \
+	others=$$(mktemp); trap 'rm -f "$$others"' EXIT; export RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((3 * $$(nproc)))}; \
 	$(CARGO) test $(LOCKED) --workspace --lib --bins --test '[!ab]*' --no-fail-fast >"$$others" 2>&1 & \
 	failed=; $(CARGO) test $(LOCKED) --workspace --test api --no-fail-fast || failed=1; \
 	wait $$! || failed=1; cat "$$others"; [ -z "$$failed" ]
